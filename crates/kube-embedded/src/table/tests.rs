@@ -118,7 +118,7 @@ fn lists_have_columns_metadata_and_rows() {
     let metadata = json!({ "resourceVersion": "9", "continue": "x", "remainingItemCount": 3 });
     let mut wanted = sheet("", "ConfigMap", IncludeObject::None);
     wanted.meta_version = "v1beta1";
-    let table = wanted.list(&metadata, &objects);
+    let table = wanted.list(&metadata, objects);
     assert_eq!(table["kind"], "Table");
     assert_eq!(table["apiVersion"], "meta.k8s.io/v1beta1");
     assert_eq!(table["metadata"], metadata);
@@ -173,7 +173,7 @@ fn flow_schemas_are_listed_by_precedence() {
     let schema = |name: &str, precedence: i64| json!({ "metadata": { "name": name }, "spec": { "matchingPrecedence": precedence } });
     let objects = [schema("b", 5), schema("c", 1), schema("a", 5)];
     let table =
-        sheet("flowcontrol.apiserver.k8s.io", "FlowSchema", IncludeObject::None).list(&json!({}), &objects);
+        sheet("flowcontrol.apiserver.k8s.io", "FlowSchema", IncludeObject::None).list(&json!({}), objects);
     let names: Vec<&Value> = (0..3).map(|row| &table["rows"][row]["cells"][0]).collect();
     assert_eq!(names, ["c", "a", "b"]);
 }

@@ -224,8 +224,8 @@ impl Page {
             return unwanted_table(&self.metadata());
         }
         if view.representation.form == Form::Table {
-            let objects: Vec<Value> = self.objects.iter().map(|o| view.versioned(o)).collect();
-            return view.sheet(|sheet| sheet.list(&self.metadata(), &objects));
+            let objects = self.objects.iter().map(|object| view.versioned(object));
+            return view.sheet(|sheet| sheet.list(&self.metadata(), objects));
         }
         let (kind, api_version) = list_kind(view);
         let typed = view.resource.custom().is_none() && view.representation.form == Form::Object;
@@ -241,7 +241,10 @@ impl Page {
                 item
             })
             .collect();
-        json!({ "kind": kind, "apiVersion": api_version, "metadata": self.metadata(), "items": items })
+        let mut list = json!({ "kind": kind, "apiVersion": api_version, "metadata": self.metadata() });
+        // The macro would copy the items.
+        list["items"] = items.into();
+        list
     }
 
     /// The body cut from the stored bytes, large objects without a copy, where those are the answer.

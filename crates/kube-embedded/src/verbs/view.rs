@@ -236,9 +236,7 @@ fn frame(kind: &str, object: &[u8]) -> Bytes {
 
 /// A watch event of one line.
 fn event(kind: &str, object: &Value) -> Bytes {
-    let mut line = json!({ "type": kind, "object": object }).to_string();
-    line.push('\n');
-    line.into()
+    format!("{{\"type\":\"{kind}\",\"object\":{object}}}\n").into()
 }
 
 /// The table that a fault puts in the place of objects.
