@@ -166,6 +166,7 @@ pub(crate) enum Input<O> {
         version: ResourceVersion,
         continue_token: Option<String>,
         objects: usize,
+        /// Only of the last page, for the whole list.
         contradiction: Contradiction,
     },
     /// The server accepted the watch.
@@ -178,9 +179,11 @@ pub(crate) enum Input<O> {
     Bookmark {
         version: ResourceVersion,
         ends_initial_events: bool,
+        /// Only of the end of initial events, for all of them.
+        contradiction: Contradiction,
     },
     /// An initial event was added to the list.
-    Collected(Contradiction),
+    Collected,
     /// The delta is in the queue.
     Applied,
     /// The server closed the watch without an error.
@@ -203,7 +206,7 @@ impl<O> Input<O> {
             Input::Opened => "opened watch",
             Input::Event { .. } => "event",
             Input::Bookmark { .. } => "bookmark",
-            Input::Collected(_) => "collected object",
+            Input::Collected => "collected object",
             Input::Applied => "applied delta",
             Input::Closed => "closed watch",
             Input::Failed(_) => "failure",
@@ -402,13 +405,7 @@ impl Machine {
                     objects,
                     contradiction,
                 },
-            ) => self.page(
-                now,
-                listing.contradicted(contradiction),
-                version,
-                continue_token,
-                objects,
-            ),
+            ) => self.page(now, listing, version, continue_token, objects, contradiction),
 
             (Phase::Streaming(streaming), Input::Opened) => self.stream_opened(now, streaming),
             (
@@ -422,11 +419,10 @@ impl Machine {
                 Input::Bookmark {
                     version,
                     ends_initial_events,
+                    contradiction,
                 },
-            ) => self.stream_bookmark(now, streaming, version, ends_initial_events),
-            (Phase::Streaming(streaming), Input::Collected(contradiction)) => {
-                self.read_stream(streaming.contradicted(contradiction))
-            }
+            ) => self.stream_bookmark(now, streaming, version, ends_initial_events, contradiction),
+            (Phase::Streaming(streaming), Input::Collected) => self.read_stream(streaming),
             (Phase::Streaming(_), Input::Closed) => {
                 self.disable_streaming(now, "stream closed before the end of the initial events")
             }

@@ -223,6 +223,37 @@ async fn contract_10_an_older_watch_event_delivers_nothing_again() {
     }
 }
 
+/// Some servers start a streaming list with the objects of an old cache, and correct them before its end.
+#[tokio::test(start_paused = true)]
+async fn contract_10_corrected_initial_events_do_not_prove_a_restored_server() {
+    for correction in [deleted("c@11"), modified("c@11")] {
+        let script = Script::new()
+            .sends(vec![added("a@1"), added("b@9"), initial_end("10"), bookmark("5")])
+            .sends(vec![
+                added("c@3"),
+                added("a@1"),
+                added("b@9"),
+                correction,
+                initial_end("12"),
+                ScriptStep::Silence,
+            ]);
+        let (informer, _script, errors) = informer(script, true);
+        let changes = changes(&informer);
+        informer.start().expect("the first start");
+        informer
+            .wait_for_version("12", Duration::from_secs(10))
+            .await
+            .expect("the second list");
+        assert_eq!(informer.status().went_back, 0, "{errors:?}");
+        informer.shutdown().await;
+        assert!(
+            changes.lock().iter().all(|change| change == "c@11"),
+            "{changes:?}"
+        );
+        assert_eq!(errors.lock().len(), 1, "{errors:?}");
+    }
+}
+
 /// A server that was restored from a backup and has passed the informer's version is detected by objects
 /// whose versions the cache should contain.
 #[tokio::test(start_paused = true)]

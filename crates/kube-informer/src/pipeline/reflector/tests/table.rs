@@ -123,12 +123,12 @@ impl MachineTest {
                 "good".to_owned()
             }
             ServerAction::Changed(version) => self.event(changed(version)),
-            ServerAction::Bookmark(version) => self.event(bookmark(version, false)),
-            ServerAction::InitialEnd(version) => self.event(bookmark(version, true)),
+            ServerAction::Bookmark(version) => self.event(bookmark(version, false, false)),
+            ServerAction::InitialEnd(version) => self.event(bookmark(version, true, false)),
             ServerAction::InitialEndOfAnother(version) => {
                 self.handle(changed("1"));
-                self.handle(Input::Collected(contradiction(true)));
-                self.event(bookmark(version, true))
+                self.handle(Input::Collected);
+                self.event(bookmark(version, true, true))
             }
             ServerAction::Closed => {
                 let report = self.handle(Input::Closed);
@@ -210,7 +210,7 @@ impl MachineTest {
                 "apply".to_owned()
             }
             Action::Collect { .. } => {
-                self.handle(Input::Collected(None));
+                self.handle(Input::Collected);
                 "collect".to_owned()
             }
             Action::Read { .. } => "skip".to_owned(),
@@ -281,10 +281,11 @@ fn changed(version: &str) -> Input<()> {
     }
 }
 
-fn bookmark(version: &str, ends_initial_events: bool) -> Input<()> {
+fn bookmark(version: &str, ends_initial_events: bool, contradicted: bool) -> Input<()> {
     Input::Bookmark {
         version: version.into(),
         ends_initial_events,
+        contradiction: contradiction(contradicted),
     }
 }
 
