@@ -213,7 +213,7 @@ fn it_says_what_is_wrong_with_its_manifests() {
         ),
         (
             "kind: Thing\napiVersion: v1\nmetadata: {name: a}\n",
-            "no kind \"Thing\" in version \"v1\" is served",
+            "cannot load Thing \"a\": unknown kind \"Thing\" in version \"v1\"",
         ),
         ("kind: [\n", "bad.yaml"),
     ] {
@@ -247,7 +247,8 @@ fn it_says_when_its_port_is_taken() {
         .expect("it runs");
     let said = refusal(&output);
     assert!(
-        said.contains(&format!("cannot listen on 127.0.0.1:{port}; is the port in use?")),
+        said.starts_with(&format!("kube-embedded: cannot listen on 127.0.0.1:{port}: "))
+            && said.ends_with("hint: choose another port\n"),
         "{said}"
     );
     assert!(!kubeconfig.exists());

@@ -1,4 +1,4 @@
-//! Which requests a fault is for.
+//! The requests that a fault affects.
 
 use std::fmt;
 use std::sync::Arc;
@@ -6,9 +6,9 @@ use std::sync::Arc;
 use crate::record::Request;
 use crate::request::Verb;
 
-/// Which requests a fault is for.
+/// The requests that a fault affects.
 ///
-/// Begins with what is asked of which resource; what follows narrows it down.
+/// The constructors choose a verb and a resource; the methods restrict them.
 ///
 /// ```
 /// # use kube_embedded::{Fault, On, Server};
@@ -18,7 +18,7 @@ use crate::request::Verb;
 ///     On::write("leases.coordination.k8s.io").named("leader").after(2).once(),
 ///     Fault::conflict(),
 /// );
-/// // Every page of a long list but the first.
+/// // All pages of a list but the first.
 /// let later_pages = On::list("pods").when(|request| request.param("continue").is_some());
 /// server.faults().add(later_pages, Fault::expired());
 /// # }
@@ -51,13 +51,13 @@ impl On {
         }
     }
 
-    /// Every request, also those that are not about objects (discovery, health).
+    /// All requests, including those that are not about objects (discovery, health).
     #[must_use]
     pub fn any() -> On {
         On::new(&[], None)
     }
 
-    /// Every request about a resource, given by its plural name (`pods`, or `deployments.apps` to name the group).
+    /// All requests of a resource, given by its plural name: `pods`, or `deployments.apps` with the group.
     #[must_use]
     pub fn resource(resource: &str) -> On {
         On::new(&[], Some(resource))
@@ -93,7 +93,7 @@ impl On {
         On::new(&[Verb::Get], Some(resource))
     }
 
-    /// Everything that changes a resource's objects.
+    /// All writes to objects of a resource.
     #[must_use]
     pub fn write(resource: &str) -> On {
         On::new(
@@ -108,48 +108,48 @@ impl On {
         )
     }
 
-    /// One verb on a resource.
+    /// Requests with one verb on a resource.
     #[must_use]
     pub fn verb(verb: Verb, resource: &str) -> On {
         On::new(&[verb], Some(resource))
     }
 
-    /// Only in this namespace.
+    /// Restricts to one namespace.
     #[must_use]
     pub fn in_namespace(mut self, namespace: &str) -> On {
         self.namespace = Some(namespace.to_owned());
         self
     }
 
-    /// Only for the object of this name.
+    /// Restricts to objects with this name.
     #[must_use]
     pub fn named(mut self, name: &str) -> On {
         self.name = Some(name.to_owned());
         self
     }
 
-    /// Only when this holds.
+    /// Restricts to requests for which `holds` returns true.
     #[must_use]
     pub fn when(mut self, holds: impl Fn(&Request) -> bool + Send + Sync + 'static) -> On {
         self.when = Some(Arc::new(holds));
         self
     }
 
-    /// Only after this many such requests have passed.
+    /// Skips the first matching requests.
     #[must_use]
     pub fn after(mut self, requests: usize) -> On {
         self.skip = requests;
         self
     }
 
-    /// Only this many times.
+    /// Limits the number of affected requests.
     #[must_use]
     pub fn times(mut self, times: usize) -> On {
         self.times = Some(times);
         self
     }
 
-    /// Only once.
+    /// Affects one request only.
     #[must_use]
     pub fn once(self) -> On {
         self.times(1)

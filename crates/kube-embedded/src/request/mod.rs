@@ -6,5 +6,5 @@ mod query;
 
 pub(crate) use negotiate::{Encoding, Form, OFFERED, Representation};
 pub use path::Verb;
-pub(crate) use path::{NoTarget, ObjectPath, Target};
+pub(crate) use path::{ObjectPath, PathError, Target};
 pub(crate) use query::{FieldValidation, Query, check_dry_run};

@@ -234,12 +234,12 @@ async fn a_port_taken_while_down_is_an_error_and_not_the_end() {
     let server = furnished().await;
     server.go_down().await;
     let taken = TcpListener::bind(server.address()).expect("the port is free");
-    match server.come_back().await {
+    match server.restart().await {
         Err(Error::Listen { source, .. }) => assert_eq!(source.kind(), io::ErrorKind::AddrInUse),
         other => panic!("{other:?}"),
     }
     drop(taken);
-    server.come_back().await.expect("the port again");
+    server.restart().await.expect("the port again");
     assert_eq!(
         Wire::connect(&server, Way::Http1).await.get(MAPS).await.names(),
         ["a", "b", "c"]

@@ -22,7 +22,7 @@ async fn down_means_connections_are_refused_until_it_comes_back() {
         assert_eq!(refused.kind(), std::io::ErrorKind::ConnectionRefused);
         let direct = server.direct_client().apiserver_version().await;
         assert!(direct.is_err(), "{direct:?}");
-        server.come_back().await.expect("the same port");
+        server.restart().await.expect("the same port");
         assert_eq!(
             Wire::connect(&server, way).await.get(MAPS).await.names(),
             ["a", "b", "c"]
@@ -33,10 +33,10 @@ async fn down_means_connections_are_refused_until_it_comes_back() {
             .await
             .expect("a version");
     }
-    server.come_back().await.expect("no harm in coming back twice");
+    server.restart().await.expect("a restart of a running server");
     server.go_down().await;
     server.go_down().await;
-    server.come_back().await.expect("the same port");
+    server.restart().await.expect("the same port");
     Wire::connect(&server, Way::Http1).await.get(MAPS).await.json();
 }
 

@@ -178,7 +178,7 @@ async fn a_reflector_survives_the_server_going_down() {
                 "metadata": { "name": format!("meanwhile-{way}"), "namespace": "default" },
             });
             server.load([meanwhile]).expect("an object");
-            server.come_back().await.expect("the same port");
+            server.restart().await.expect("the same port");
             reflected.catch_up(&server).await;
         }
     }

@@ -19,7 +19,7 @@ impl Directory {
         self.0.join(name)
     }
 
-    /// The names of what is in it.
+    /// Returns the names of the files in the directory.
     fn names(&self) -> Vec<String> {
         let entries = fs::read_dir(&self.0).expect("the directory");
         let mut names: Vec<_> = entries
@@ -36,7 +36,7 @@ impl Drop for Directory {
     }
 }
 
-/// The whole text of an error, with its cause.
+/// Formats an error with its cause.
 fn message(error: &Error) -> String {
     let cause = std::error::Error::source(error).expect("a cause");
     format!("{error}: {cause}")
@@ -160,7 +160,7 @@ fn directories_and_missing_directories_are_refused() {
     assert_eq!(directory.names(), ["below", "file"]);
 }
 
-/// Not even the superuser may create a file in `/sys`.
+/// Not even root can create a file in `/sys`.
 #[cfg(target_os = "linux")]
 #[test]
 fn a_directory_that_cannot_be_written_is_named() {
@@ -183,7 +183,7 @@ fn links_and_sockets_are_refused_and_stay() {
         directory.file("link"),
         directory.file("dangling"),
     );
-    // Even the file of an earlier run is not replaced through a link.
+    // A file of an earlier run is not replaced through a link either.
     let written = write(&target, "kind: Config\n").expect("a file");
     let before = content(&target);
     std::os::unix::fs::symlink(&target, &link).expect("a link");
