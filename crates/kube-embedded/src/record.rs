@@ -10,7 +10,7 @@ use tokio::time::Instant;
 use crate::request::Verb;
 
 /// Maximum number of recorded requests.
-const KEPT: usize = 100_000;
+const MAX_REQUESTS: usize = 100_000;
 
 /// A recorded request and the status of its response.
 ///
@@ -80,12 +80,12 @@ impl Request {
 /// The recorded requests.
 #[derive(Debug, Default)]
 pub(crate) struct Record {
-    state: Mutex<State>,
+    state: Mutex<RecordState>,
     changed: Notify,
 }
 
 #[derive(Debug, Default)]
-struct State {
+struct RecordState {
     requests: VecDeque<Arc<Request>>,
     total: usize,
     connections: u64,
@@ -97,7 +97,7 @@ impl Record {
         let mut state = self.state.lock();
         request.number = state.total;
         state.total += 1;
-        if state.requests.len() == KEPT {
+        if state.requests.len() == MAX_REQUESTS {
             state.requests.pop_front();
         }
         let number = request.number;
@@ -122,7 +122,7 @@ impl Record {
     }
 
     /// Counts a connection and returns its number.
-    pub(crate) fn connected(&self) -> u64 {
+    pub(crate) fn count_connection(&self) -> u64 {
         let mut state = self.state.lock();
         state.connections += 1;
         state.connections

@@ -7,7 +7,7 @@ use base64::engine::general_purpose::STANDARD as BASE64;
 use ring::digest::{SHA256, digest};
 use serde_json::Value;
 
-use super::resource::{Form, Resource, Subresource, group_version};
+use super::resource::{ObjectSchema, Resource, Subresource, group_version};
 use crate::crd::{self, CustomKind, CustomVersion};
 
 /// The resources that a definition adds, one per served version, the preferred one first.
@@ -79,7 +79,7 @@ fn resource(custom: &Arc<CustomKind>, version: &CustomVersion) -> Resource {
             .iter()
             .map(|f| f.trim_start_matches('.').to_owned())
             .collect(),
-        form: Form::Custom(custom.clone()),
+        schema: ObjectSchema::Custom(custom.clone()),
         deprecation: version.warning.clone(),
     }
 }

@@ -4,7 +4,7 @@ use bytes::Bytes;
 use serde_json::Value;
 
 use super::registry::{Registry, Version};
-use super::resource::{Form, Resource};
+use super::resource::{ObjectSchema, Resource};
 use crate::openapi::{self, ResourceDoc, SubresourceDoc};
 use crate::schema::Types;
 
@@ -59,13 +59,13 @@ fn document(group: &str, version: &Version) -> Bytes {
 }
 
 fn describe(resource: &Resource) -> ResourceDoc<'_> {
-    if let Form::Custom(custom) = &resource.form
+    if let ObjectSchema::Custom(custom) = &resource.schema
         && let Some(version) = custom.version(&resource.version)
     {
         return ResourceDoc::of_custom(custom, version);
     }
-    let type_name = match &resource.form {
-        Form::BuiltIn(Some(id)) => Types::builtin().get(*id).name.clone(),
+    let type_name = match &resource.schema {
+        ObjectSchema::BuiltIn(Some(id)) => Types::builtin().get(*id).name.clone(),
         _ => String::new(),
     };
     ResourceDoc {

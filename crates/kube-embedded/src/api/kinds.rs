@@ -4,7 +4,7 @@
 
 use std::collections::HashMap;
 
-use super::resource::{Form, Resource, Subresource, builtin_selectable, group_version};
+use super::resource::{ObjectSchema, Resource, Subresource, builtin_selectable, group_version};
 use crate::schema::Types;
 use crate::store::CollectionId;
 
@@ -87,7 +87,7 @@ fn resource(line: &str, collections: &mut Collections) -> Resource {
             .iter()
             .map(|s| (*s).to_owned())
             .collect(),
-        form: Form::BuiltIn(Types::builtin().find(type_name)),
+        schema: ObjectSchema::BuiltIn(Types::builtin().find(type_name)),
         deprecation: builtin_deprecation(group, version, plural),
     }
 }

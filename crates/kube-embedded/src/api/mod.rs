@@ -11,7 +11,7 @@ mod tests;
 
 pub(crate) use custom::custom_resources;
 pub(crate) use registry::Registry;
-pub(crate) use resource::{Form, Resource, group_version};
+pub(crate) use resource::{ObjectSchema, Resource, group_version};
 
 /// The Kubernetes version whose API is served.
 pub const KUBERNETES_VERSION: &str = "v1.36.3";

@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use crate::crd::CustomKind;
 use crate::schema::{Type, TypeId, Types};
-use crate::select::{Label, Selectable};
+use crate::select::{SelectableFields, UnknownFieldMessage};
 use crate::status::Subject;
 use crate::store::CollectionId;
 
@@ -32,7 +32,7 @@ pub(crate) struct Resource {
     pub(crate) stored_as: String,
     /// Fields that a field selector may name, as paths into the stored object.
     pub(crate) selectable: Vec<String>,
-    pub(crate) form: Form,
+    pub(crate) schema: ObjectSchema,
     /// What its clients are warned of, if it is deprecated.
     pub(crate) deprecation: Option<String>,
 }
@@ -49,7 +49,7 @@ pub(crate) struct Subresource {
 
 /// Where the rules for a resource's objects come from.
 #[derive(Debug, Clone)]
-pub(crate) enum Form {
+pub(crate) enum ObjectSchema {
     /// Kubernetes itself; `None` for the few kinds without a published type.
     BuiltIn(Option<TypeId>),
     /// A CustomResourceDefinition.
@@ -96,9 +96,9 @@ impl Resource {
 
     /// The types of the objects, for patches, apply and decoding.
     pub(crate) fn types(&self) -> Option<(&Types, Type)> {
-        match &self.form {
-            Form::BuiltIn(id) => Some((Types::builtin(), Type::Ref((*id)?))),
-            Form::Custom(custom) => {
+        match &self.schema {
+            ObjectSchema::BuiltIn(id) => Some((Types::builtin(), Type::Ref((*id)?))),
+            ObjectSchema::Custom(custom) => {
                 let version = custom.version(&self.version)?;
                 Some((&version.types, version.root.clone()))
             }
@@ -106,29 +106,29 @@ impl Resource {
     }
 
     pub(crate) fn custom(&self) -> Option<&Arc<CustomKind>> {
-        match &self.form {
-            Form::Custom(custom) => Some(custom),
-            Form::BuiltIn(_) => None,
+        match &self.schema {
+            ObjectSchema::Custom(custom) => Some(custom),
+            ObjectSchema::BuiltIn(_) => None,
         }
     }
 
     /// What a field selector on this resource may name.
-    pub(crate) fn selectable(&self) -> Selectable<'_> {
+    pub(crate) fn selectable(&self) -> SelectableFields<'_> {
         let label = match (self.group.as_str(), self.kind.as_str()) {
             (_, "Pod" | "Node" | "ReplicationController" | "Event" | "Namespace" | "Secret" | "Service")
                 if self.group.is_empty() =>
             {
-                Label::Short
+                UnknownFieldMessage::Short
             }
             ("apps", "ReplicaSet") | ("certificates.k8s.io" | "events.k8s.io", _) | ("batch", "Job") => {
-                Label::Short
+                UnknownFieldMessage::Short
             }
             ("resource.k8s.io", "ResourceSlice") => {
-                Label::Kind(format!("{}, Kind={}", self.api_version(), self.kind))
+                UnknownFieldMessage::Kind(format!("{}, Kind={}", self.api_version(), self.kind))
             }
-            _ => Label::Plain,
+            _ => UnknownFieldMessage::Plain,
         };
-        Selectable {
+        SelectableFields {
             fields: &self.selectable,
             namespaced: self.namespaced,
             label,

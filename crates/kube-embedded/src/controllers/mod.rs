@@ -12,7 +12,7 @@ use tokio::sync::mpsc;
 use crate::api::Resource;
 use crate::cluster::{Cluster, ControllerTask};
 use crate::crd;
-use crate::store::{EventKind, Key, Place, Stored};
+use crate::store::{EventKind, Key, ObjectRef, Stored};
 use crate::timestamp::timestamp;
 use crate::verbs::{DeleteOptions, FOREGROUND, ORPHAN, Propagation, commit, delete_object, is_finished};
 
@@ -57,10 +57,10 @@ pub(crate) fn establish(cluster: &Cluster, key: &Key) {
 }
 
 /// Returns the place of a definition and its resource.
-pub(crate) fn definition(cluster: &Cluster, key: &Key) -> Option<(Arc<Resource>, Place)> {
+pub(crate) fn definition(cluster: &Cluster, key: &Key) -> Option<(Arc<Resource>, ObjectRef)> {
     let registry = cluster.registry();
     let definitions = registry.find("apiextensions.k8s.io", "v1", "customresourcedefinitions")?;
-    let place = Place {
+    let place = ObjectRef {
         collection: definitions.collection.clone(),
         key: key.clone(),
     };
@@ -78,14 +78,14 @@ fn accept(cluster: &Cluster, definition: &mut Value) {
     definition["status"] = crd::established_status(definition, &others, &timestamp(Timestamp::now()));
 }
 
-fn resource_of(cluster: &Cluster, place: &Place) -> Option<(Arc<Resource>, Arc<Stored>)> {
+fn resource_of(cluster: &Cluster, place: &ObjectRef) -> Option<(Arc<Resource>, Arc<Stored>)> {
     let resource = cluster.registry().of_collection(&place.collection)?.clone();
     let object = cluster.store.get(&place.collection, &place.key)?;
     Some((resource, object))
 }
 
 /// Deletes an object if none of its owners exists. If only some are missing, removes the references to these.
-fn collect(cluster: &Cluster, place: &Place, gone: Option<&str>) {
+fn collect(cluster: &Cluster, place: &ObjectRef, gone: Option<&str>) {
     let Some((resource, object)) = resource_of(cluster, place) else {
         return;
     };
@@ -143,7 +143,7 @@ fn is_owner(cluster: &Cluster, reference: &Value, dependent: &Key) -> bool {
     let place = reference["uid"]
         .as_str()
         .and_then(|uid| cluster.store.by_uid(uid));
-    place.is_some_and(|Place { key, .. }| {
+    place.is_some_and(|ObjectRef { key, .. }| {
         reference["name"] == *key.name()
             && (key.namespace().is_none() || key.namespace() == dependent.namespace())
     })
@@ -182,7 +182,7 @@ fn has_waiting_dependents(cluster: &Cluster, uid: &str) -> bool {
 }
 
 /// Continues the deletion of an object that waits for its dependents.
-fn release(cluster: &Cluster, place: &Place) {
+fn release(cluster: &Cluster, place: &ObjectRef) {
     let Some((resource, object)) = resource_of(cluster, place) else {
         return;
     };
@@ -222,7 +222,7 @@ fn release(cluster: &Cluster, place: &Place) {
 pub(crate) fn change_stored(
     cluster: &Cluster,
     resource: &Arc<Resource>,
-    place: &Place,
+    place: &ObjectRef,
     change: impl Fn(&mut Value),
 ) {
     loop {
@@ -256,7 +256,12 @@ pub(crate) fn change_stored(
     }
 }
 
-fn change_metadata(cluster: &Cluster, resource: &Arc<Resource>, place: &Place, change: impl Fn(&mut Value)) {
+fn change_metadata(
+    cluster: &Cluster,
+    resource: &Arc<Resource>,
+    place: &ObjectRef,
+    change: impl Fn(&mut Value),
+) {
     change_stored(cluster, resource, place, |object| change(&mut object["metadata"]));
 }
 
@@ -298,7 +303,7 @@ fn empty_namespace(cluster: &Cluster, name: &str) {
     let Some(resource) = registry.find("", "v1", "namespaces") else {
         return;
     };
-    let place = Place {
+    let place = ObjectRef {
         collection: resource.collection.clone(),
         key,
     };

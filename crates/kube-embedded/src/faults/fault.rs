@@ -172,7 +172,7 @@ impl Fault {
 /// The faults that change the content of a response.
 #[expect(clippy::struct_excessive_bools, reason = "each is a fault of its own")]
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Twist {
+pub(crate) struct ResponseFaults {
     pub(crate) no_bookmarks: bool,
     pub(crate) no_streaming_list: bool,
     pub(crate) ignore_streaming_list: bool,
@@ -180,16 +180,16 @@ pub(crate) struct Twist {
     pub(crate) duplicate: bool,
     /// Number of events after which one is omitted.
     pub(crate) lose: Option<usize>,
-    pub(crate) object: ObjectTwist,
+    pub(crate) object: ObjectFault,
     /// The namespace whose objects replace those of the requested one.
     pub(crate) namespace: Option<String>,
     /// Number of events after which a watch ends, and how it ends.
-    pub(crate) ending: Option<(usize, Ending)>,
+    pub(crate) ending: Option<(usize, WatchEnd)>,
 }
 
 /// A fault of the objects in a response.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(crate) enum ObjectTwist {
+pub(crate) enum ObjectFault {
     #[default]
     None,
     WrongKind,
@@ -200,7 +200,7 @@ pub(crate) enum ObjectTwist {
 
 /// How a watch ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Ending {
+pub(crate) enum WatchEnd {
     Cut,
     Close,
     Silence,
@@ -209,7 +209,7 @@ pub(crate) enum Ending {
     BrokenJson,
 }
 
-impl Twist {
+impl ResponseFaults {
     /// Returns the other namespace whose objects replace those of the requested one.
     pub(crate) fn other_namespace(&self, requested: Option<&str>) -> Option<&str> {
         let requested = requested?;
@@ -226,16 +226,16 @@ impl Twist {
             Fault::DuplicateEvents => self.duplicate = true,
             Fault::LoseEvent(n) => self.lose = Some(*n),
             Fault::OtherNamespace(namespace) => self.namespace = Some(namespace.clone()),
-            Fault::WrongKind => self.object = ObjectTwist::WrongKind,
-            Fault::NoMetadata => self.object = ObjectTwist::NoMetadata,
-            Fault::UnwantedTable => self.object = ObjectTwist::Table,
-            Fault::Oversized(bytes) => self.object = ObjectTwist::Oversized(*bytes),
-            Fault::CutAfterEvents(n) => self.ending = Some((*n, Ending::Cut)),
-            Fault::CloseAfterEvents(n) => self.ending = Some((*n, Ending::Close)),
-            Fault::SilenceAfterEvents(n) => self.ending = Some((*n, Ending::Silence)),
-            Fault::ExpireAfterEvents(n) => self.ending = Some((*n, Ending::Expired)),
-            Fault::ErrorAfterEvents(n) => self.ending = Some((*n, Ending::Error)),
-            Fault::BrokenJson(n) => self.ending = Some((*n, Ending::BrokenJson)),
+            Fault::WrongKind => self.object = ObjectFault::WrongKind,
+            Fault::NoMetadata => self.object = ObjectFault::NoMetadata,
+            Fault::UnwantedTable => self.object = ObjectFault::Table,
+            Fault::Oversized(bytes) => self.object = ObjectFault::Oversized(*bytes),
+            Fault::CutAfterEvents(n) => self.ending = Some((*n, WatchEnd::Cut)),
+            Fault::CloseAfterEvents(n) => self.ending = Some((*n, WatchEnd::Close)),
+            Fault::SilenceAfterEvents(n) => self.ending = Some((*n, WatchEnd::Silence)),
+            Fault::ExpireAfterEvents(n) => self.ending = Some((*n, WatchEnd::Expired)),
+            Fault::ErrorAfterEvents(n) => self.ending = Some((*n, WatchEnd::Error)),
+            Fault::BrokenJson(n) => self.ending = Some((*n, WatchEnd::BrokenJson)),
             _ => {}
         }
     }

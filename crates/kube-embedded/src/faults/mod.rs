@@ -24,7 +24,7 @@ use std::sync::Arc;
 use parking_lot::Mutex;
 
 pub use fault::Fault;
-pub(crate) use fault::{Ending, ObjectTwist, Twist, failure};
+pub(crate) use fault::{ObjectFault, ResponseFaults, WatchEnd, failure};
 pub use on::On;
 
 use crate::record::Request;
@@ -35,11 +35,11 @@ use crate::record::Request;
 #[doc(alias("Reactor", "PrependReactor"))]
 #[derive(Debug, Default)]
 pub struct Faults {
-    rules: Mutex<Vec<Arc<Rule>>>,
+    rules: Mutex<Vec<Arc<FaultRule>>>,
 }
 
 #[derive(Debug)]
-struct Rule {
+struct FaultRule {
     on: On,
     state: Mutex<RuleState>,
 }
@@ -67,13 +67,13 @@ enum Plan {
 /// # async fn example(server: &Server) {
 /// let rule = server.faults().add(On::list("pods"), Fault::unavailable());
 /// // The program under test runs.
-/// assert!(rule.hits() > 0, "pods were listed");
+/// assert!(rule.hits() > 0, "the program did not list pods");
 /// rule.end();
 /// # }
 /// ```
 #[derive(Debug, Clone)]
 pub struct FaultHandle {
-    rule: Arc<Rule>,
+    rule: Arc<FaultRule>,
 }
 
 impl FaultHandle {
@@ -110,7 +110,7 @@ impl Faults {
             plan,
             hits: 0,
         };
-        let rule = Arc::new(Rule {
+        let rule = Arc::new(FaultRule {
             on,
             state: Mutex::new(state),
         });
@@ -126,13 +126,13 @@ impl Faults {
     /// Returns the faults of a request and counts it for the matching rules.
     pub(crate) fn take(&self, request: &Request) -> Vec<Fault> {
         let mut rules = self.rules.lock();
-        let met = rules.iter().filter_map(|rule| rule.take(request)).collect();
+        let taken = rules.iter().filter_map(|rule| rule.take(request)).collect();
         rules.retain(|rule| rule.state.lock().left != Some(0));
-        met
+        taken
     }
 }
 
-impl Rule {
+impl FaultRule {
     fn take(&self, request: &Request) -> Option<Fault> {
         if !self.on.matches(request) {
             return None;

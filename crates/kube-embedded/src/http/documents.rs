@@ -10,7 +10,7 @@ use super::health;
 use super::respond::{ok, plain, respond};
 use crate::api::{Registry, discovery, documents};
 use crate::cluster::Cluster;
-use crate::request::{Form, Representation, Target};
+use crate::request::{ObjectForm, Representation, Target};
 use crate::response::{Body, encode_json};
 use crate::status::{Result, Status};
 
@@ -41,7 +41,7 @@ pub(super) fn static_document(
         Target::CoreVersions | Target::Groups => {
             let core = matches!(target, Target::CoreVersions);
             let representation = Representation::negotiate(&head.headers, head.pretty(), |_| false)?;
-            if representation.form == Form::Discovery {
+            if representation.form == ObjectForm::Discovery {
                 return Ok(aggregated(registry, head, core));
             }
             let value = if core {

@@ -19,9 +19,9 @@ use super::respond::{failed, ok, plain, respond, warn};
 use super::timeout;
 use crate::api::Registry;
 use crate::cluster::Cluster;
-use crate::faults::{Fault, Twist, failure};
+use crate::faults::{Fault, ResponseFaults, failure};
 use crate::record;
-use crate::request::{Form, OFFERED, ObjectPath, PathError, Query, Representation, Target, Verb};
+use crate::request::{OFFERED, ObjectForm, ObjectPath, PathError, Query, Representation, Target, Verb};
 use crate::response::{Body, encode};
 use crate::status::{Result, Status};
 use crate::table::IncludeObject;
@@ -77,9 +77,9 @@ where
         ..arrived
     });
 
-    let mut twist = Twist::default();
+    let mut response_faults = ResponseFaults::default();
     for fault in &faults {
-        twist.add(fault);
+        response_faults.add(fault);
         match fault {
             Fault::Drop => return Err(ConnectionDropped),
             Fault::NoAnswer => std::future::pending().await,
@@ -97,7 +97,17 @@ where
         None => match permission.and_then(|permission| permission.check(cluster, &head)) {
             Err(status) => Err(status),
             Ok(()) => match target {
-                Ok(target) => answer(cluster, &registry, &head, target, &mut body, twist.clone()).await,
+                Ok(target) => {
+                    answer(
+                        cluster,
+                        &registry,
+                        &head,
+                        target,
+                        &mut body,
+                        response_faults.clone(),
+                    )
+                    .await
+                }
                 Err(PathError::Status(status)) => Err(status),
                 Err(PathError::NotFound) => Ok(plain(StatusCode::NOT_FOUND, "404 page not found\n")),
                 Err(PathError::Malformed) => Err(Status::no_such_path()),
@@ -165,7 +175,7 @@ async fn answer<B>(
     head: &RequestHead,
     target: Target,
     body: B,
-    twist: Twist,
+    response_faults: ResponseFaults,
 ) -> Result<Response<Body>>
 where
     B: http_body::Body<Data = Bytes> + Send + Unpin,
@@ -190,9 +200,9 @@ where
         resource: path.resource.clone(),
         representation,
         include: IncludeObject::from_query(Some(head.query.text("includeObject")))?,
-        twist: twist.object,
+        fault: response_faults.object,
     };
-    if representation.form == Form::Table && view.printer().is_none() {
+    if representation.form == ObjectForm::Table && view.printer().is_none() {
         return Err(Status::not_acceptable(OFFERED));
     }
     if is_node_request(&path) {
@@ -213,13 +223,13 @@ where
         }
         Verb::List => {
             let options = ListOptions::parse(&head.query, &path.resource, None, false)?;
-            let page = verbs::list(cluster, &path, &options, &twist).await?;
+            let page = verbs::list(cluster, &path, &options, &response_faults).await?;
             let response = respond(StatusCode::OK, page.body(&view)?, representation);
             Ok(compress::negotiated(response, head.header(ACCEPT_ENCODING)))
         }
         Verb::Watch => {
             let options = ListOptions::parse(&head.query, &path.resource, path.name.as_deref(), true)?;
-            let stream = verbs::watch(cluster, &path, options, view, twist)?;
+            let stream = verbs::watch(cluster, &path, options, view, response_faults)?;
             let mut response = respond(StatusCode::OK, stream, representation);
             let media_type = HeaderValue::from_static(representation.encoding.watch_media_type());
             response.headers_mut().insert(CONTENT_TYPE, media_type);
@@ -316,12 +326,12 @@ fn written_answer(written: &Written, view: &View) -> Result<Response<Body>> {
 }
 
 /// Returns whether a form of a resource can be encoded in protobuf.
-fn in_protobuf(path: &ObjectPath, form: Form) -> bool {
+fn in_protobuf(path: &ObjectPath, form: ObjectForm) -> bool {
     let (api_version, kind) = expected_kind(path);
     match form {
-        Form::Object => protobuf::is_known(&api_version, kind),
-        Form::Metadata => true,
-        Form::Table | Form::Discovery => false,
+        ObjectForm::Object => protobuf::is_known(&api_version, kind),
+        ObjectForm::Metadata => true,
+        ObjectForm::Table | ObjectForm::Discovery => false,
     }
 }
 

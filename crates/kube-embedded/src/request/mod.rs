@@ -4,7 +4,7 @@ mod negotiate;
 mod path;
 mod query;
 
-pub(crate) use negotiate::{Encoding, Form, OFFERED, Representation};
+pub(crate) use negotiate::{Encoding, OFFERED, ObjectForm, Representation};
 pub use path::Verb;
 pub(crate) use path::{ObjectPath, PathError, Target};
 pub(crate) use query::{FieldValidation, Query, check_dry_run};

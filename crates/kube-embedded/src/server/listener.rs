@@ -195,7 +195,7 @@ async fn accept(
                 continue;
             }
         };
-        let number = cluster.record.connected();
+        let number = cluster.record.count_connection();
         // The connection's own task might start after a cut that must also close this connection.
         let cut = cluster.connections();
         let tls = tls.clone();
