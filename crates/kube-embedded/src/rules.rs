@@ -137,12 +137,12 @@ impl Resource {
 
     /// Returns whether an update of a missing object creates it.
     pub(crate) fn creates_on_update(&self) -> bool {
-        self.custom().is_none() && defaults::shape::shape(&self.group, &self.kind).create_on_update
+        self.custom().is_none() && defaults::strategy::strategy(&self.group, &self.kind).create_on_update
     }
 
     /// Returns whether an update requires a resource version.
     pub(crate) fn needs_version(&self) -> bool {
-        self.custom().is_some() || !defaults::shape::shape(&self.group, &self.kind).unconditional_update
+        self.custom().is_some() || !defaults::strategy::strategy(&self.group, &self.kind).unconditional_update
     }
 
     /// Validates an object that is written through this path.

@@ -1,4 +1,4 @@
-//! The resources that CustomResourceDefinitions add.
+//! The resources of CustomResourceDefinitions.
 
 use std::sync::Arc;
 
@@ -10,7 +10,7 @@ use serde_json::Value;
 use super::resource::{ObjectSchema, Resource, Subresource, group_version};
 use crate::crd::{self, CustomKind, CustomVersion};
 
-/// The resources that a definition adds, one per served version, the preferred one first.
+/// Returns the resources of a definition, one per served version, the preferred one first.
 pub(crate) fn custom_resources(definition: &Value) -> Vec<Resource> {
     if !crd::is_established(definition) {
         return Vec::new();
@@ -91,7 +91,7 @@ fn storage_version_hash(group: &str, version: &str, kind: &str) -> String {
     BASE64.encode(digest.as_ref().get(..8).unwrap_or_default())
 }
 
-/// Order of versions: stable ones before betas before alphas, newer before older, others last by name.
+/// Returns the order of a version: stable before beta before alpha, newer before older, others last by name.
 fn priority(version: &str) -> (u8, u64, u64, std::cmp::Reverse<&str>) {
     let other = (0, 0, 0, std::cmp::Reverse(version));
     let Some(rest) = version.strip_prefix('v') else {

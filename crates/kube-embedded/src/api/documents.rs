@@ -1,4 +1,4 @@
-//! The OpenAPI documents of what is served, made when someone asks for them.
+//! The OpenAPI documents of the served resources, built on first use.
 
 use bytes::Bytes;
 use serde_json::Value;
@@ -8,7 +8,7 @@ use super::resource::{ObjectSchema, Resource};
 use crate::openapi::{self, ResourceDoc, SubresourceDoc};
 use crate::schema::Types;
 
-/// `/openapi/v3`.
+/// Returns `/openapi/v3`.
 pub(crate) fn v3_index(registry: &Registry) -> Value {
     let versions = registry
         .groups()
@@ -24,7 +24,7 @@ pub(crate) fn v3_index(registry: &Registry) -> Value {
     )
 }
 
-/// `/openapi/v3/apis/<group>/<version>`, if it is served.
+/// Returns `/openapi/v3/apis/<group>/<version>`, if it is served.
 pub(crate) fn v3(registry: &Registry, group: &str, version: &str) -> Option<Bytes> {
     let found = registry
         .group(group)?
@@ -34,7 +34,7 @@ pub(crate) fn v3(registry: &Registry, group: &str, version: &str) -> Option<Byte
     Some(document(group, found))
 }
 
-/// `/openapi/v2`.
+/// Returns `/openapi/v2`.
 pub(crate) fn v2(registry: &Registry) -> Bytes {
     let resources: Vec<ResourceDoc<'_>> = registry.all().map(|r| describe(r)).collect();
     openapi::v2_document(&resources, Types::builtin())
@@ -42,7 +42,7 @@ pub(crate) fn v2(registry: &Registry) -> Bytes {
         .into()
 }
 
-/// `/openapi/v2` in protobuf.
+/// Returns `/openapi/v2` in protobuf.
 pub(crate) fn v2_protobuf(registry: &Registry) -> Bytes {
     let resources: Vec<ResourceDoc<'_>> = registry.all().map(|r| describe(r)).collect();
     openapi::v2_protobuf(&resources).into()

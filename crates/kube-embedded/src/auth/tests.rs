@@ -6,7 +6,7 @@ use http::Method;
 use ring::hmac;
 use serde_json::{Value, json};
 
-use super::action::{Action, Target};
+use super::action::{Action, ActionTarget};
 use super::escalation::{RoleWrite, check_escalation};
 use super::policy::{Policy, authorize};
 use super::{Access, Authorization, User, aggregated_rules, bootstrap_objects, forbidden};
@@ -63,7 +63,7 @@ fn role(kind: &str, namespace: Option<&str>, name: &str, rules: &Value) -> Value
     json!({ "kind": kind, "metadata": { "name": name, "namespace": namespace }, "rules": rules })
 }
 
-/// Returns a binding of the same name as the role, `Role/name` or `ClusterRole/name`.
+/// Returns a binding with the same name as the role, which is `Role/name` or `ClusterRole/name`.
 fn binding(namespace: Option<&str>, role: &str, subjects: &Value) -> Value {
     let (kind, name) = role.split_once('/').expect("a kind");
     json!({
@@ -89,7 +89,7 @@ fn allows(policy: &Policy, user: &User, line: &str) -> bool {
     authorize(policy, user, &action(line)).is_allowed()
 }
 
-/// Requests and their actions, as a real server names them in refusals.
+/// Requests and their actions, as in the 403 of a real server.
 const ACTIONS: &[(&str, &str)] = &[
     ("GET /api/v1/pods", "list pods"),
     ("GET /api/v1/namespaces/shop/pods", "list pods in shop"),
@@ -165,12 +165,12 @@ const ACTIONS: &[(&str, &str)] = &[
     ("GET /metrics/slis", "get path /metrics/slis"),
 ];
 
-/// Returns an action in the form of the table.
+/// Formats an action for the table.
 fn short(action: &Action) -> String {
     let verb = &action.verb;
     match &action.target {
-        Target::Path(path) => format!("{verb} path {path}"),
-        Target::Resource {
+        ActionTarget::Path(path) => format!("{verb} path {path}"),
+        ActionTarget::Resource {
             group,
             resource,
             subresource,
@@ -281,7 +281,7 @@ fn rule_allows_what_it_names() {
             format!("GET {pods}"),
             true,
         ),
-        // A resource and its subresources are granted one by one, or all.
+        // A resource and its subresources are granted separately, or all at once.
         (
             on(json!([""]), json!(["pods"]), json!(["get"])),
             format!("GET {pods}/a/log"),
@@ -317,7 +317,7 @@ fn rule_allows_what_it_names() {
             format!("GET {pods}/a/log"),
             true,
         ),
-        // Names restrict; requests without a name are not about a named object.
+        // Names restrict. Requests without a name are not for a named object.
         (named.clone(), format!("GET {pods}/a"), true),
         (named.clone(), format!("GET {pods}/b"), false),
         (named.clone(), format!("GET {pods}"), false),
@@ -508,7 +508,7 @@ fn decision_gives_the_reason_of_the_real_server() {
     }
 }
 
-/// What a user with `held` rules is told when he creates a Role with `wanted` ones.
+/// Returns the error of a user with `held` rules who creates a Role with `wanted` rules.
 fn escalation(held: &Value, wanted: &Value) -> Option<String> {
     let new = role("Role", Some("shop"), "r1", wanted);
     let write = RoleWrite {
@@ -534,7 +534,7 @@ fn role_may_grant_only_what_its_writer_has() {
             json!([rule(&[""], &["pods"], &["get", "list"])]),
             json!([rule(&[""], &["pods"], &["get"])]),
         ),
-        // Different rules may cover parts of one.
+        // Several rules together can cover one.
         (
             json!([
                 rule(&[""], &["pods"], &["get"]),

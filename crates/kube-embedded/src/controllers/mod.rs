@@ -1,7 +1,7 @@
 //! Controllers: garbage collection, deletion of namespaces, and the status of custom resource definitions.
 //!
-//! They do what Kubernetes' garbage collector, namespace controller and apiextensions controllers do, one task at a time.
-//! Each task is caused by a write; nothing is polled.
+//! They perform the tasks of Kubernetes' garbage collector, namespace controller and apiextensions controllers. Each
+//! task is caused by a write.
 
 use std::sync::Arc;
 
@@ -56,7 +56,7 @@ pub(crate) fn establish(cluster: &Cluster, key: &Key) {
     });
 }
 
-/// Returns the place of a definition and its resource.
+/// Returns the reference and the resource of a definition.
 pub(crate) fn definition(cluster: &Cluster, key: &Key) -> Option<(Arc<Resource>, ObjectRef)> {
     let registry = cluster.registry();
     let definitions = registry.find("apiextensions.k8s.io", "v1", "customresourcedefinitions")?;
@@ -84,7 +84,7 @@ fn resource_of(cluster: &Cluster, place: &ObjectRef) -> Option<(Arc<Resource>, A
     Some((resource, object))
 }
 
-/// Deletes an object if none of its owners exists. If only some are missing, removes the references to these.
+/// Deletes an object if none of its owners exists. If only some are missing, removes their references.
 fn collect(cluster: &Cluster, place: &ObjectRef, gone: Option<&str>) {
     let Some((resource, object)) = resource_of(cluster, place) else {
         return;
@@ -126,7 +126,7 @@ fn collect(cluster: &Cluster, place: &ObjectRef, gone: Option<&str>) {
         Propagation::Background
     };
     if foreground && has_waiting_dependents(cluster, &object.uid) {
-        // In a circle of owners each object would wait for the next one, so this one does not block its owners.
+        // Objects that own each other would block each other's deletion.
         change_metadata(cluster, &resource, place, unblock_owners);
     }
     let options = DeleteOptions {
@@ -134,11 +134,11 @@ fn collect(cluster: &Cluster, place: &ObjectRef, gone: Option<&str>) {
         uid: Some(object.uid.to_string()),
         ..DeleteOptions::default()
     };
-    // If the object was deleted or changed at the same time, that write has queued its own tasks.
+    // A concurrent write has queued its own tasks.
     let _ = delete_object(cluster, &resource, &place.key, &options);
 }
 
-/// Returns whether the owner of a reference exists, in the namespace of the dependent or cluster-scoped.
+/// Returns whether the owner in a reference exists, in the namespace of the dependent or cluster-scoped.
 fn is_owner(cluster: &Cluster, reference: &Value, dependent: &Key) -> bool {
     let place = reference["uid"]
         .as_str()
@@ -162,7 +162,7 @@ fn is_of_unknown_kind(cluster: &Cluster, reference: &Value) -> bool {
     !known
 }
 
-/// Returns whether an owner is being deleted after its dependents.
+/// Returns whether an owner waits for the deletion of its dependents.
 fn waits_for_dependents(cluster: &Cluster, uid: &str) -> bool {
     let Some(place) = cluster.store.by_uid(uid) else {
         return false;
@@ -410,7 +410,7 @@ mod tests {
         let registry = cluster.registry();
         let maps = registry.find("", "v1", "configmaps").expect("config maps");
         let mut changed = cluster.store.subscribe(&maps.collection);
-        // The namespace existed when the request was admitted, but not when the object is written.
+        // The namespace existed when the request was admitted, but not when the object was written.
         let key = Key::new(Some("gone"), "late");
         let object = json!({ "kind": "ConfigMap", "apiVersion": "v1", "metadata": { "name": "late", "namespace": "gone" } });
         commit(&cluster, maps, key.clone(), None, EventKind::Added, object).expect("written");

@@ -1,4 +1,4 @@
-//! Answers of a real kube-apiserver 1.36 are in `testdata`: one line for each definition or object that was sent to it.
+//! Compares with the responses of a real kube-apiserver 1.36 in `testdata`: each line has a definition or an object.
 
 use serde_json::{Value, json};
 
@@ -12,7 +12,7 @@ fn lines(text: &str) -> impl Iterator<Item = Value> {
         .map(|line| serde_json::from_str(line).expect("a line of JSON"))
 }
 
-/// The server walks maps in random order, so errors of one object are compared as a set.
+/// The server iterates maps in random order, so the errors of one object are compared as a set.
 fn sorted_message(message: &str) -> Vec<String> {
     let (head, list) = message.split_once(" is invalid: ").unwrap_or((message, ""));
     let list = list
@@ -61,7 +61,7 @@ fn objects_are_judged_as_by_the_real_server() {
     judge(include_str!("testdata/more_objects.jsonl"));
 }
 
-/// The first line is the definition, the others are objects with the server's answers.
+/// The first line is the definition; the others are objects with the server's responses.
 fn judge(answers: &str) {
     let kind = CustomKind::from_crd(&lines(answers).next().expect("the definition"));
     let mut wrong = Vec::new();
@@ -69,7 +69,7 @@ fn judge(answers: &str) {
         let mut object = case["object"].clone();
         let name = object["metadata"]["name"].as_str().unwrap_or_default().to_owned();
         if name == "Bad_Name" {
-            continue; // The name itself is checked elsewhere, for all kinds.
+            continue; // Names are validated elsewhere.
         }
         let unknown: Vec<String> = kind
             .prune("v1", &mut object)
@@ -95,7 +95,7 @@ fn judge(answers: &str) {
         } else if !errors.is_empty() {
             wrong.push(format!("{} is fine, found {errors:?}", case["object"]["spec"]));
         } else {
-            // The server writes 2.0 as 2.
+            // The server formats 2.0 as 2.
             let found = object["spec"].to_string().replace(".0", "");
             if found != case["result"]["spec"].to_string().replace(".0", "") {
                 wrong.push(format!("{found} is not {}", case["result"]["spec"]));
@@ -105,7 +105,7 @@ fn judge(answers: &str) {
     assert!(wrong.is_empty(), "{} differ:\n{}", wrong.len(), wrong.join("\n"));
 }
 
-/// A kind whose schema was tightened after the object was stored, as it was done with the real server.
+/// A kind whose schema became stricter after the object was stored, as on the real server.
 fn rat() -> (CustomKind, Value) {
     let text = json!({ "type": "string" });
     let short = json!({ "type": "string", "maxLength": 1 });
@@ -463,7 +463,7 @@ fn patterns_of_go_are_understood() {
     }
 }
 
-/// All places within a value, as JSON pointers.
+/// Collects JSON pointers to all nested values.
 fn places(value: &Value, at: &str, found: &mut Vec<String>) {
     found.push(at.to_owned());
     let escape = |name: &str| name.replace('~', "~0").replace('/', "~1");

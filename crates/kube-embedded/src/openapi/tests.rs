@@ -10,7 +10,7 @@ fn group(text: &str) -> &str {
     if text == "-" { "" } else { text }
 }
 
-/// The built-in resources, from the table of kinds.
+/// Returns the built-in resources in the table of kinds.
 fn builtin() -> Vec<ResourceDoc<'static>> {
     let mut resources: Vec<ResourceDoc<'static>> = Vec::new();
     for line in KINDS.lines().filter(|l| !l.starts_with('#')) {
@@ -212,7 +212,7 @@ fn a_custom_kind_brings_its_schema() {
     );
 }
 
-/// The schema of a custom resource in version 2.
+/// Returns the schema of a custom resource in version 2.
 fn version_2(schema: &Value) -> Value {
     let mut kind = gizmo();
     for version in &mut kind.versions {

@@ -152,7 +152,7 @@ fn type_of(name: &str) -> Type {
     Type::Ref(Types::builtin().find(name).expect(name))
 }
 
-fn decoded(name: &str, value: Value) -> Result<decode::Decoded, crate::status::Status> {
+fn decoded(name: &str, value: Value) -> Result<decode::DecodeResult, crate::status::Status> {
     let kind = name.rsplit('.').next().unwrap_or(name);
     decode(Types::builtin(), &type_of(name), kind, "apps/v1", value)
 }

@@ -25,7 +25,7 @@ fn cell_cases() -> Vec<Value> {
     cases.as_array().expect("cases").clone()
 }
 
-/// Every kind that can be listed has columns and at least one object in the corpus; the others have neither.
+/// Every kind that can be listed has columns and an object in the corpus; other kinds have neither.
 #[test]
 fn every_served_kind_is_covered() {
     let corpus: BTreeSet<(String, String)> = cell_cases()
@@ -62,7 +62,7 @@ fn rows_carry_the_real_servers_conditions_and_metadata() {
             field(&case, "kind"),
         )
         .expect("a printer");
-        let sheet = Sheet {
+        let sheet = TableBuilder {
             printer,
             include: IncludeObject::Metadata,
             meta_version: "v1",
@@ -91,8 +91,8 @@ fn config_map(name: &str) -> Value {
     })
 }
 
-fn sheet<'a>(group: &'a str, kind: &'a str, include: IncludeObject) -> Sheet<'a> {
-    Sheet {
+fn sheet<'a>(group: &'a str, kind: &'a str, include: IncludeObject) -> TableBuilder<'a> {
+    TableBuilder {
         printer: Printer::built_in(group, "v1", kind).expect("a printer"),
         include,
         meta_version: "v1",
@@ -137,7 +137,7 @@ fn empty_lists_differ_by_printer() {
     assert_eq!(rows("", "LimitRange"), Value::Null);
     assert_eq!(rows("rbac.authorization.k8s.io", "Role"), Value::Null);
     let printer = Printer::custom(Columns::custom(&Value::Null));
-    let custom = Sheet {
+    let custom = TableBuilder {
         printer,
         ..sheet("", "Pod", IncludeObject::None)
     };

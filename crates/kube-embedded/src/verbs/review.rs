@@ -4,7 +4,7 @@ use jiff::Timestamp;
 use serde_json::{Value, json};
 
 use super::write::{Body, WriteOptions};
-use crate::auth::{Action, Decision, ISSUER, Target, User, authorize};
+use crate::auth::{Action, ActionTarget, Decision, ISSUER, User, authorize};
 use crate::cluster::Cluster;
 use crate::request::ObjectPath;
 use crate::status::{FieldError, Result, Status};
@@ -137,7 +137,7 @@ fn action(spec: &Value) -> Result<Action> {
     match (resource.is_object(), path.is_object()) {
         (true, false) => Ok(Action {
             verb: field(resource, "verb"),
-            target: Target::Resource {
+            target: ActionTarget::Resource {
                 group: field(resource, "group"),
                 resource: field(resource, "resource"),
                 subresource: field(resource, "subresource"),
@@ -147,7 +147,7 @@ fn action(spec: &Value) -> Result<Action> {
         }),
         (false, true) => Ok(Action {
             verb: field(path, "verb"),
-            target: Target::Path(field(path, "path")),
+            target: ActionTarget::Path(field(path, "path")),
         }),
         (true, true) => Err(invalid_path(
             path,

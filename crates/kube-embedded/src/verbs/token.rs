@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use super::list::find;
 use super::write::Body;
-use crate::auth::{BoundObject, ISSUER, TokenPlan};
+use crate::auth::{BoundObject, ISSUER, TokenSpec};
 use crate::cluster::Cluster;
 use crate::request::ObjectPath;
 use crate::status::{FieldError, Result, Status, Subject};
@@ -39,7 +39,7 @@ pub(super) fn request_token(cluster: &Cluster, path: &ObjectPath, body: &Body) -
     if audiences.is_empty() {
         audiences.push(ISSUER.into());
     }
-    let (token, expires) = cluster.access.account_token(&TokenPlan {
+    let (token, expires) = cluster.access.account_token(&TokenSpec {
         namespace,
         account: name,
         account_uid: &account.uid,

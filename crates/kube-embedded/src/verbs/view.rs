@@ -15,7 +15,7 @@ use crate::request::{Encoding, ObjectForm, Representation};
 use crate::response::encode;
 use crate::status::Result;
 use crate::store::{EventKind, Stored};
-use crate::table::{IncludeObject, Printer, Sheet, partial_metadata};
+use crate::table::{IncludeObject, Printer, TableBuilder, partial_metadata};
 
 /// How objects look to the client that asked.
 #[derive(Debug, Clone)]
@@ -156,8 +156,8 @@ impl View {
         )
     }
 
-    fn sheet_of<'a>(&self, printer: Printer<'a>) -> Sheet<'a> {
-        Sheet {
+    fn sheet_of<'a>(&self, printer: Printer<'a>) -> TableBuilder<'a> {
+        TableBuilder {
             printer,
             include: self.include,
             meta_version: self.representation.table_version,
@@ -166,7 +166,7 @@ impl View {
     }
 
     /// A table; kinds without one have been refused before.
-    pub(crate) fn sheet(&self, fill: impl FnOnce(&Sheet<'_>) -> Value) -> Value {
+    pub(crate) fn sheet(&self, fill: impl FnOnce(&TableBuilder<'_>) -> Value) -> Value {
         self.printer()
             .map_or(Value::Null, |printer| fill(&self.sheet_of(printer)))
     }
