@@ -25,7 +25,7 @@ pub(crate) struct RoleWrite<'a> {
 /// If permissions are missing and the user has neither the verb `escalate` on the role nor `bind` on the role of the
 /// binding.
 pub(crate) fn check_escalation(policy: &Policy, user: &User, write: RoleWrite<'_>) -> Result<()> {
-    if user.is_in(MASTERS) || write.old.is_some_and(|old| only_frees(old, write.new)) {
+    if user.is_in(MASTERS) || write.old.is_some_and(|old| is_garbage_collection(old, write.new)) {
         return Ok(());
     }
     if write.kind.ends_with("Binding") {
@@ -90,7 +90,7 @@ impl RoleWrite<'_> {
     }
 
     fn check_rules(&self, policy: &Policy, user: &User, wanted: &[PolicyRule]) -> Result<()> {
-        let (held, problems) = policy.rules(user, self.namespace.unwrap_or_default());
+        let (held, missing_roles) = policy.rules(user, self.namespace.unwrap_or_default());
         let missing = missing(&held, wanted);
         if missing.is_empty() {
             return Ok(());
@@ -102,10 +102,10 @@ impl RoleWrite<'_> {
             quoted(user.groups()),
             missing.join("\n")
         );
-        let problems = problems.texts();
-        if !problems.is_empty() {
+        let missing_roles = missing_roles.texts();
+        if !missing_roles.is_empty() {
             why += "; resolution errors: [";
-            why += &problems.join(" ");
+            why += &missing_roles.join(" ");
             why.push(']');
         }
         Err(Status::forbidden(self.subject(), &why))
@@ -131,7 +131,7 @@ fn all_permissions() -> [PolicyRule; 2] {
 }
 
 /// Returns whether garbage collection could make this change.
-fn only_frees(old: &Value, new: &Value) -> bool {
+fn is_garbage_collection(old: &Value, new: &Value) -> bool {
     let plain = |object: &Value| {
         let mut object = object.clone();
         if let Some(metadata) = object.get_mut("metadata").and_then(Value::as_object_mut) {

@@ -50,7 +50,7 @@ fn requested(headers: &HeaderMap) -> Result<Option<User>> {
         if groups.is_empty() && uid.is_empty() && extra.is_empty() {
             return Ok(None);
         }
-        return Err(Status::bad_request(nameless(uid, &groups, &extra)));
+        return Err(Status::bad_request(missing_user_name(uid, &groups, &extra)));
     }
     let mut user = User::named(name).uid(uid);
     for group in groups {
@@ -65,7 +65,7 @@ fn requested(headers: &HeaderMap) -> Result<Option<User>> {
 }
 
 /// Returns the error of headers without a user name.
-fn nameless(uid: &str, groups: &[String], extra: &BTreeMap<String, Vec<String>>) -> String {
+fn missing_user_name(uid: &str, groups: &[String], extra: &BTreeMap<String, Vec<String>>) -> String {
     let slice = |values: &[String]| {
         let values: Vec<String> = values.iter().map(|v| format!("{v:?}")).collect();
         format!("[]string{{{}}}", values.join(", "))
@@ -140,7 +140,7 @@ fn refused(policy: &Policy, user: &User, actions: &[Action]) -> Option<Status> {
         .iter()
         .find_map(|action| match authorize(policy, user, action) {
             Decision::Allowed(_) => None,
-            Decision::Denied(problems) => Some(forbidden(user, action, &problems.to_string())),
+            Decision::Denied(missing_roles) => Some(forbidden(user, action, &missing_roles.to_string())),
         })
 }
 

@@ -175,7 +175,7 @@ impl Access {
     pub(crate) fn check(&self, store: &Store, user: &User, action: &Action) -> Result<()> {
         match authorize(&self.policy(store), user, action) {
             Decision::Allowed(_) => Ok(()),
-            Decision::Denied(problems) => Err(forbidden(user, action, &problems.to_string())),
+            Decision::Denied(missing_roles) => Err(forbidden(user, action, &missing_roles.to_string())),
         }
     }
 }

@@ -264,17 +264,17 @@ impl Policy {
         bindings
     }
 
-    /// Returns all rules of a user in a namespace, and problems with bindings.
-    pub(crate) fn rules<'p>(&'p self, user: &User, namespace: &str) -> (Vec<&'p PolicyRule>, Problems) {
+    /// Returns all rules of a user in a namespace, and the missing roles of bindings.
+    pub(crate) fn rules<'p>(&'p self, user: &User, namespace: &str) -> (Vec<&'p PolicyRule>, MissingRoles) {
         let mut rules = Vec::new();
-        let mut problems = Problems::default();
+        let mut missing_roles = MissingRoles::default();
         for binding in self.bindings(user, namespace) {
             match self.role(binding.namespace(), &binding.role) {
                 Some(role) => rules.extend(&role.rules),
-                None => problems.missing.push(binding.role.clone()),
+                None => missing_roles.missing.push(binding.role.clone()),
             }
         }
-        (rules, problems)
+        (rules, missing_roles)
     }
 }
 
@@ -289,7 +289,7 @@ impl BindingIndex {
                 "User" => (&mut self.users, subject.name.clone()),
                 "Group" => (&mut self.groups, subject.name.clone()),
                 "ServiceAccount" => {
-                    let namespace = subject.namespace_or(binding);
+                    let namespace = subject.account_namespace(binding);
                     (&mut self.users, service_account_name(namespace, &subject.name))
                 }
                 _ => continue,
@@ -307,7 +307,7 @@ impl BindingIndex {
 
 impl BindingSubject {
     /// Returns the namespace of a service account, by default that of the binding.
-    fn namespace_or<'a>(&'a self, binding: &'a Binding) -> &'a str {
+    fn account_namespace<'a>(&'a self, binding: &'a Binding) -> &'a str {
         let named = self
             .namespace
             .as_deref()
@@ -322,7 +322,7 @@ pub(crate) enum Decision<'p> {
     /// Allowed by a binding, or because of the group `system:masters`.
     Allowed(Option<Grant<'p>>),
     /// Not allowed by any rule.
-    Denied(Problems),
+    Denied(MissingRoles),
 }
 
 /// The binding that allows an action.
@@ -334,7 +334,7 @@ pub(crate) struct Grant<'p> {
 
 /// Bindings of the user to missing roles.
 #[derive(Debug, Default)]
-pub(crate) struct Problems {
+pub(crate) struct MissingRoles {
     missing: Vec<RoleRef>,
 }
 
@@ -367,12 +367,12 @@ impl Decision<'_> {
         match self {
             Decision::Allowed(Some(grant)) => grant.to_string(),
             Decision::Allowed(None) => String::new(),
-            Decision::Denied(problems) => problems.to_string(),
+            Decision::Denied(missing_roles) => missing_roles.to_string(),
         }
     }
 }
 
-impl Problems {
+impl MissingRoles {
     /// Returns one message per missing role.
     pub(super) fn texts(&self) -> Vec<String> {
         let text = |role: &RoleRef| {
@@ -392,7 +392,7 @@ impl Problems {
     }
 }
 
-impl fmt::Display for Problems {
+impl fmt::Display for MissingRoles {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.joined().as_str() {
             "" => Ok(()),
@@ -420,8 +420,8 @@ impl fmt::Display for Grant<'_> {
         };
         match subject.kind.as_str() {
             "ServiceAccount" => {
-                let namespace_or = subject.namespace_or(self.binding);
-                write!(f, " to ServiceAccount \"{}/{namespace_or}\"", subject.name)
+                let account_namespace = subject.account_namespace(self.binding);
+                write!(f, " to ServiceAccount \"{}/{account_namespace}\"", subject.name)
             }
             kind => write!(f, " to {kind} {:?}", subject.name),
         }

@@ -189,14 +189,14 @@ fn short(action: &Action) -> String {
 }
 
 #[test]
-fn action_of_a_request_is_what_the_real_server_refuses() {
+fn actions_of_requests_are_those_of_the_real_server() {
     for (line, expected) in ACTIONS {
         assert_eq!(short(&action(line)), *expected, "{line}");
     }
 }
 
 #[test]
-fn refusal_names_the_action_as_the_real_server_does() {
+fn messages_of_forbidden_actions_are_those_of_the_real_server() {
     for (line, message) in [
         (
             "GET /api/v1/pods",
@@ -230,7 +230,7 @@ fn refusal_names_the_action_as_the_real_server_does() {
 }
 
 #[test]
-fn rule_allows_what_it_names() {
+fn rules_allow_their_verbs_and_resources() {
     let on = |groups: Value, resources: Value, verbs: Value| json!([{ "apiGroups": groups, "resources": resources, "verbs": verbs }]);
     let named = json!([{ "apiGroups": [""], "resources": ["pods"], "verbs": ["*"], "resourceNames": ["a"] }]);
     let paths = json!([{ "nonResourceURLs": ["/healthz", "/apis/*"], "verbs": ["get"] }]);
@@ -369,7 +369,7 @@ fn rule_allows_what_it_names() {
 }
 
 #[test]
-fn binding_grants_to_its_subjects_within_its_namespace() {
+fn bindings_grant_to_their_subjects_in_their_namespace() {
     let rules = json!([{ "apiGroups": [""], "resources": ["pods"], "verbs": ["list"] }]);
     let [here, there, all] = [
         "GET /api/v1/namespaces/shop/pods",
@@ -445,7 +445,7 @@ fn members_of_system_masters_need_no_role() {
 }
 
 #[test]
-fn decision_gives_the_reason_of_the_real_server() {
+fn reasons_of_decisions_are_those_of_the_real_server() {
     let rules = json!([{ "apiGroups": [""], "resources": ["pods"], "verbs": ["list"] }]);
     let policy = policy(&[
         role("Role", Some("shop"), "r", &rules),
@@ -525,7 +525,7 @@ fn escalation(held: &Value, wanted: &Value) -> Option<String> {
 }
 
 #[test]
-fn role_may_grant_only_what_its_writer_has() {
+fn users_can_only_grant_permissions_that_they_have() {
     let rule = |groups: &[&str], resources: &[&str], verbs: &[&str]| json!({ "apiGroups": groups, "resources": resources, "verbs": verbs });
     let named = |name: &str| json!({ "apiGroups": [""], "resources": ["pods"], "verbs": ["get"], "resourceNames": [name] });
     let path = |url: &str| json!({ "nonResourceURLs": [url], "verbs": ["get"] });
@@ -636,7 +636,7 @@ fn bootstrap_roles_are_complete_and_aggregated() {
 }
 
 #[test]
-fn policy_is_read_again_only_after_a_change() {
+fn the_policy_is_rebuilt_only_after_a_change() {
     let store = Store::new(10);
     let access = Access::new(Authorization::Rbac, hmac::Key::new(hmac::HMAC_SHA256, b"test"));
     let write = |collection: &str, object: Value, expected: Option<u64>| {
@@ -675,6 +675,6 @@ fn policy_is_read_again_only_after_a_change() {
     assert!(may_list());
     store.restore(&backup);
     let again = write(roles, role("ClusterRole", None, "r", &rule), Some(first));
-    assert_eq!(again, bound, "the revision of the binding, which is gone");
+    assert_eq!(again, bound, "the revision of the deleted binding");
     assert!(!may_list());
 }

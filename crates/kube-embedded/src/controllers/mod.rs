@@ -38,9 +38,9 @@ fn perform(cluster: &Cluster, task: &ControllerTask) {
         }
         ControllerTask::Dependent(place) => collect(cluster, place, None),
         ControllerTask::Owner(place) => release(cluster, place),
-        ControllerTask::Namespace(name) => empty_namespace(cluster, name),
+        ControllerTask::Namespace(name) => delete_namespace_contents(cluster, name),
         ControllerTask::Definition(key) => establish(cluster, key),
-        ControllerTask::CustomKind(key) => end_custom_kind(cluster, key),
+        ControllerTask::CustomKind(key) => delete_custom_kind(cluster, key),
     }
 }
 
@@ -266,7 +266,7 @@ fn change_metadata(
 }
 
 /// Deletes the objects in a namespace that is being deleted, then the namespace.
-fn empty_namespace(cluster: &Cluster, name: &str) {
+fn delete_namespace_contents(cluster: &Cluster, name: &str) {
     let key = Key::new(None, name);
     if cluster
         .store
@@ -315,7 +315,7 @@ fn empty_namespace(cluster: &Cluster, name: &str) {
 }
 
 /// Deletes the objects of a custom kind that is being deleted, then its definition.
-fn end_custom_kind(cluster: &Cluster, key: &Key) {
+fn delete_custom_kind(cluster: &Cluster, key: &Key) {
     let Some((definitions, place)) = definition(cluster, key) else {
         return;
     };
@@ -394,7 +394,7 @@ mod tests {
     use crate::cluster::Settings;
 
     #[tokio::test]
-    async fn what_slips_into_a_namespace_that_is_gone_goes_after_it() {
+    async fn late_objects_in_a_deleted_namespace_are_deleted() {
         let settings = Settings {
             history: 10,
             bookmark_interval: Duration::from_secs(1),

@@ -26,7 +26,7 @@ fn sorted_message(message: &str) -> Vec<String> {
 }
 
 #[test]
-fn definitions_are_judged_as_by_the_real_server() {
+fn definitions_are_validated_like_on_the_real_server() {
     let mut wrong = Vec::new();
     let first = lines(include_str!("testdata/definitions.jsonl"));
     for case in first.chain(lines(include_str!("testdata/more_definitions.jsonl"))) {
@@ -56,13 +56,13 @@ fn gizmo() -> CustomKind {
 }
 
 #[test]
-fn objects_are_judged_as_by_the_real_server() {
-    judge(include_str!("testdata/objects.jsonl"));
-    judge(include_str!("testdata/more_objects.jsonl"));
+fn objects_are_validated_like_on_the_real_server() {
+    assert_like_real_server(include_str!("testdata/objects.jsonl"));
+    assert_like_real_server(include_str!("testdata/more_objects.jsonl"));
 }
 
 /// The first line is the definition; the others are objects with the server's responses.
-fn judge(answers: &str) {
+fn assert_like_real_server(answers: &str) {
     let kind = CustomKind::from_crd(&lines(answers).next().expect("the definition"));
     let mut wrong = Vec::new();
     for case in lines(answers).skip(1) {
@@ -106,7 +106,7 @@ fn judge(answers: &str) {
 }
 
 /// A kind whose schema became stricter after the object was stored, as on the real server.
-fn rat() -> (CustomKind, Value) {
+fn tightened_kind() -> (CustomKind, Value) {
     let text = json!({ "type": "string" });
     let short = json!({ "type": "string", "maxLength": 1 });
     let item = json!({ "type": "object", "required": ["name"], "properties": { "name": text, "v": short } });
@@ -149,7 +149,7 @@ fn rat() -> (CustomKind, Value) {
 }
 
 #[test]
-fn what_did_not_change_is_forgiven() {
+fn errors_in_unchanged_values_are_ignored() {
     let long = "Too long: may not be more than 1 byte";
     let cases = [
         ("label", json!(1), vec![]),
@@ -181,7 +181,7 @@ fn what_did_not_change_is_forgiven() {
         ),
         ("s", json!(["a", "a", "b"]), vec![]),
     ];
-    let (kind, old) = rat();
+    let (kind, old) = tightened_kind();
     for (field, value, expected) in cases {
         let mut new = old.clone();
         match field {
@@ -198,7 +198,7 @@ fn what_did_not_change_is_forgiven() {
 }
 
 #[test]
-fn a_status_write_looks_at_the_status_only() {
+fn a_status_write_validates_only_the_status() {
     let old = json!({ "spec": { "size": 0 } });
     let mut new = old.clone();
     new["status"] = json!({ "phase": "Down", "conds": [{ "type": "a" }, { "type": "a" }] });
@@ -232,7 +232,7 @@ fn definition(plural: &str, names: &Value) -> Value {
 }
 
 #[test]
-fn names_are_accepted_unless_taken() {
+fn names_are_accepted_unless_they_conflict() {
     let mut gizmos = definition(
         "gizmos",
         &json!({ "kind": "Gizmo", "shortNames": ["gz"], "categories": ["all"] }),
@@ -274,7 +274,7 @@ fn names_are_accepted_unless_taken() {
     );
     assert!(is_established(&gizmos));
     let again = established_status(&gizmos, [&gizmos], "2026-02-02T03:04:05Z");
-    assert_eq!(again, gizmos["status"], "nothing changes without a cause");
+    assert_eq!(again, gizmos["status"], "the status is unchanged");
 
     let mut rats = definition("rats", &json!({ "kind": "Rat" }));
     rats["status"] = established_status(&rats, [&gizmos], "t");
@@ -312,7 +312,7 @@ fn names_are_accepted_unless_taken() {
 }
 
 #[test]
-fn some_parts_of_a_definition_stay() {
+fn some_parts_of_a_definition_are_immutable() {
     let mut old = definition("rats", &json!({ "kind": "Rat" }));
     old["spec"]["versions"][0]["schema"] = json!({ "openAPIV3Schema": { "type": "object" } });
     old["status"] = established_status(&old, [], "t");
@@ -361,7 +361,7 @@ fn some_parts_of_a_definition_stay() {
 }
 
 #[test]
-fn a_schema_becomes_types_that_merge() {
+fn a_schema_is_converted_to_types() {
     let kind = gizmo();
     let version = kind.version("v1").expect("v1");
     let types = &version.types;
@@ -396,7 +396,7 @@ fn a_schema_becomes_types_that_merge() {
 }
 
 #[test]
-fn formats_the_server_ignores_are_named() {
+fn unrecognized_formats_are_reported() {
     let crd = lines(include_str!("testdata/objects.jsonl"))
         .next()
         .expect("the definition");
@@ -404,7 +404,7 @@ fn formats_the_server_ignores_are_named() {
 }
 
 #[test]
-fn rules_are_not_checked_on_a_broken_object() {
+fn rules_are_not_checked_on_an_invalid_object() {
     let mut crd = definition("rats", &json!({ "kind": "Rat" }));
     crd["spec"]["versions"][0]["schema"] = json!({ "openAPIV3Schema": {
         "type": "object",
@@ -425,7 +425,7 @@ fn rules_are_not_checked_on_a_broken_object() {
 }
 
 #[test]
-fn patterns_of_go_are_understood() {
+fn go_patterns_are_converted() {
     let matches = [
         (r"^\d+$", "123", true),
         (r"^\d+$", "١٢", false),
@@ -483,7 +483,7 @@ fn places(value: &Value, at: &str, found: &mut Vec<String>) {
 }
 
 #[test]
-fn odd_shapes_do_no_harm() {
+fn malformed_objects_do_not_panic() {
     let node = json!({
         "type": "object",
         "x-kubernetes-embedded-resource": true,

@@ -1,4 +1,4 @@
-//! Which parts of a kind belong to which subresource, and when its generation is incremented.
+//! The strategies of kinds: which subresources write which parts, and when generations are incremented.
 
 /// How a kind is divided between its main resource and its status.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

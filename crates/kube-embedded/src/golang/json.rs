@@ -224,7 +224,7 @@ mod tests {
     use super::{MAX_DEPTH, read_json as read};
 
     #[test]
-    fn values_are_read() {
+    fn values_are_parsed() {
         for (text, value) in [
             (
                 r#" {"a" : [1, -0.5e+3, 0, "x\u00e4\n\/", true, false, null, {}, []] } "#,
@@ -243,7 +243,7 @@ mod tests {
     }
 
     #[test]
-    fn complaints_are_those_of_go() {
+    fn errors_are_those_of_go() {
         let eof = "unexpected end of JSON input";
         for (text, complaint) in [
             ("", eof),
@@ -303,7 +303,7 @@ mod tests {
     }
 
     #[test]
-    fn depth_has_an_end() {
+    fn depth_is_limited() {
         let nested = |depth: usize| format!("{}1{}", "[".repeat(depth), "]".repeat(depth));
         assert!(read(nested(MAX_DEPTH).as_bytes()).is_ok());
         let complaint = Err("invalid character '[' exceeded max depth".to_owned());

@@ -56,7 +56,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn durations_are_read_as_go_reads_them() {
+    fn durations_are_parsed_like_in_go() {
         for valid in ["0", "0s", "3m", "1.5h2m", "-5s", "+.5ms", "1.µs"] {
             assert_eq!(duration(valid), Ok(()), "{valid}");
         }

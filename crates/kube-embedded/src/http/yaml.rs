@@ -177,7 +177,7 @@ mod tests {
     }
 
     #[test]
-    fn the_last_of_two_values_counts() {
+    fn the_last_duplicate_key_is_used() {
         for text in ["foo: one\nfoo: two\n", r#"{"foo": "one", "foo": "two"}"#] {
             let document = read(text.as_bytes()).unwrap();
             assert_eq!(document.value, json!({ "foo": "two" }));

@@ -49,7 +49,7 @@ impl Schemas<'_> {
             "properties": {
                 "apiVersion": text(API_VERSION, "#resources"),
                 "kind": text(KIND, "#types-kinds"),
-                "metadata": self.referring(metadata, described("Standard list metadata.", "#types-kinds")),
+                "metadata": self.with_description(metadata, described("Standard list metadata.", "#types-kinds")),
                 "items": items,
             },
         })
@@ -57,7 +57,7 @@ impl Schemas<'_> {
 
     fn add_meta(&mut self, schema: &mut Value, api_version: &str, kind: &str) {
         let metadata = self.meta("ObjectMeta");
-        let metadata = self.referring(metadata, described("Standard object's metadata.", "#metadata"));
+        let metadata = self.with_description(metadata, described("Standard object's metadata.", "#metadata"));
         if !schema["properties"].is_object() {
             schema["properties"] = json!({});
         }
@@ -68,7 +68,7 @@ impl Schemas<'_> {
     }
 
     /// Returns a reference with a description. Version 3 ignores other keywords beside a reference.
-    fn referring(&self, reference: Value, description: String) -> Value {
+    fn with_description(&self, reference: Value, description: String) -> Value {
         let mut schema = match self.version {
             OpenApiVersion::V2 => reference,
             OpenApiVersion::V3 => json!({ "allOf": [reference] }),

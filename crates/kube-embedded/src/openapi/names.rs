@@ -22,7 +22,7 @@ fn words(group: &str) -> Vec<&str> {
 }
 
 /// Converts `status` to `Status`.
-pub(super) fn capital(word: &str) -> String {
+pub(super) fn capitalize(word: &str) -> String {
     let mut chars = word.chars();
     chars.next().map_or_else(String::new, |first| {
         first.to_uppercase().collect::<String>() + chars.as_str()
@@ -33,12 +33,12 @@ pub(super) fn capital(word: &str) -> String {
 pub(super) fn tag(group: &str, version: &str) -> String {
     let mut words = words(group).into_iter();
     let first = words.next().unwrap_or_default().to_owned();
-    let rest: String = words.map(capital).collect();
+    let rest: String = words.map(capitalize).collect();
     format!("{first}{rest}_{version}")
 }
 
 /// Returns a part of operation ids such as `RbacAuthorizationV1`.
 pub(super) fn operation_part(group: &str, version: &str) -> String {
-    let group: String = words(group).into_iter().map(capital).collect();
-    format!("{group}{}", capital(version))
+    let group: String = words(group).into_iter().map(capitalize).collect();
+    format!("{group}{}", capitalize(version))
 }

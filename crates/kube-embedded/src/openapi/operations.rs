@@ -93,7 +93,7 @@ impl OperationKind {
 }
 
 /// Returns whether a deletion responds with the deleted object. Those of most kinds respond with a `Status`.
-fn answers_with_the_deleted(resource: &ResourceDoc<'_>) -> bool {
+fn responds_with_object(resource: &ResourceDoc<'_>) -> bool {
     match resource.group {
         "" => matches!(
             resource.plural,
@@ -251,9 +251,9 @@ impl Documents<'_, '_, '_> {
     fn connection(&self, method: &str, subresource: &SubresourceDoc<'_>) -> Value {
         let resource = self.resource;
         let part = names::operation_part(resource.group, resource.version);
-        let method = names::capital(method);
+        let method = names::capitalize(method);
         let scope = if resource.namespaced { "Namespaced" } else { "" };
-        let tail = names::capital(subresource.name);
+        let tail = names::capitalize(subresource.name);
         let mut operation = json!({
             "tags": [names::tag(resource.group, resource.version)],
             "operationId": format!("connect{part}{method}{scope}{}{tail}", resource.kind),
@@ -312,9 +312,7 @@ impl Documents<'_, '_, '_> {
         let answer = match (action, subresource) {
             (OperationKind::List, _) => self.schemas.list(resource),
             (OperationKind::DeleteCollection, None) => self.schemas.meta("Status"),
-            (OperationKind::Delete, None) if !answers_with_the_deleted(resource) => {
-                self.schemas.meta("Status")
-            }
+            (OperationKind::Delete, None) if !responds_with_object(resource) => self.schemas.meta("Status"),
             (_, Some(sub)) if sub.name == "log" => json!({ "type": "string" }),
             (_, Some(sub)) if (sub.group, sub.kind) != (resource.group, resource.kind) => {
                 self.schemas.kind(group, version, kind)
@@ -370,7 +368,7 @@ impl Documents<'_, '_, '_> {
             ""
         };
         let tail = match subresource {
-            Some(sub) => names::capital(sub.name),
+            Some(sub) => names::capitalize(sub.name),
             None if everywhere => "ForAllNamespaces".to_owned(),
             None => String::new(),
         };

@@ -60,7 +60,7 @@ pub(crate) fn apply(request: Apply<'_>) -> Result<Value> {
         Err(ApplyError::Conflicts(conflicts)) if request.manager == "kubectl" => {
             let allowed = live.as_ref().and_then(|live| {
                 let node = SchemaNode::root(request.types, request.ty);
-                last_applied::uncontested(node, live, request.api_version)
+                last_applied::unchanged_fields(node, live, request.api_version)
             });
             match allowed {
                 Some(allowed) => {
@@ -82,7 +82,7 @@ pub(crate) fn apply(request: Apply<'_>) -> Result<Value> {
         ApplyError::Other(status) => status,
     })?;
     if request.manager == "kubectl" {
-        last_applied::refresh(&mut object, request.config);
+        last_applied::update(&mut object, request.config);
     }
     managers.write_to(&mut object);
     Ok(object)

@@ -19,7 +19,7 @@ fn annotation(object: &Value) -> Option<&str> {
 }
 
 /// Returns the fields that the annotation contains with their current values. kubectl may take them over.
-pub(super) fn uncontested(node: SchemaNode<'_>, live: &Value, api_version: &str) -> Option<FieldSet> {
+pub(super) fn unchanged_fields(node: SchemaNode<'_>, live: &Value, api_version: &str) -> Option<FieldSet> {
     let applied: Value = serde_json::from_str(annotation(live)?).ok()?;
     if applied["apiVersion"] != api_version {
         return None;
@@ -33,7 +33,7 @@ pub(super) fn uncontested(node: SchemaNode<'_>, live: &Value, api_version: &str)
 }
 
 /// Updates the annotation with the applied configuration, if the object has one.
-pub(super) fn refresh(object: &mut Value, config: &Value) {
+pub(super) fn update(object: &mut Value, config: &Value) {
     if annotation(object).is_none() {
         return;
     }

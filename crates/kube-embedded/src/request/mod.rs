@@ -1,4 +1,4 @@
-//! What a request asks for: its path, verb, options and representation.
+//! Requests: path, verb, options and representation.
 
 mod negotiate;
 mod path;

@@ -22,7 +22,7 @@ pub enum Error {
     /// A file cannot be read, written or deleted.
     #[error("cannot {action} {path:?}")]
     File {
-        /// What was attempted, for example `read`.
+        /// The attempted action, for example `read`.
         action: &'static str,
         /// The file.
         path: PathBuf,

@@ -244,6 +244,6 @@ where
     server.http1().timer(TokioTimer::new());
     server.http2().max_concurrent_streams(protocols.streams);
     if let Err(error) = server.serve_connection(TokioIo::new(stream), service).await {
-        tracing::debug!(%error, connection = number, "connection wait_for_connections");
+        tracing::debug!(%error, connection = number, "connection ended");
     }
 }

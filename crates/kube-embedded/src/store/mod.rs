@@ -55,7 +55,7 @@ struct StoreState {
     /// The history of new collections begins after this revision.
     compacted: u64,
     owners: Owners,
-    /// How often a backup was restored.
+    /// Number of restored backups.
     restored: u64,
 }
 

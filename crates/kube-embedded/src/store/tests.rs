@@ -53,7 +53,7 @@ fn every_representation_is_a_slice_of_the_event() {
 }
 
 #[test]
-fn a_write_against_the_wrong_revision_changes_nothing() {
+fn a_write_at_the_wrong_revision_changes_nothing() {
     let store = Store::new(10);
     let first = put(&store, EventKind::Added, "x", None).expect("written");
     assert_eq!(
@@ -69,7 +69,7 @@ fn a_write_against_the_wrong_revision_changes_nothing() {
 }
 
 #[test]
-fn a_list_at_an_older_revision_is_what_was_there_then() {
+fn a_list_at_an_older_revision_contains_the_objects_of_that_revision() {
     let store = Store::new(10);
     let a = put(&store, EventKind::Added, "a", None).expect("a").revision;
     let b = put(&store, EventKind::Added, "b", None).expect("b").revision;
@@ -94,7 +94,7 @@ fn a_list_at_an_older_revision_is_what_was_there_then() {
 }
 
 #[test]
-fn a_cursor_sees_each_change_once_and_is_told_when_it_is_too_late() {
+fn a_cursor_gets_each_change_once_or_an_error() {
     let store = Store::new(3);
     let first = put(&store, EventKind::Added, "a", None).expect("a").revision;
     let seen = store.changes_after("/pods", 1).expect("in history");
@@ -160,7 +160,7 @@ fn dependents_follow_owner_references() {
 }
 
 #[test]
-fn a_restored_backup_is_older_in_every_way() {
+fn a_restored_backup_has_the_old_objects_and_revision() {
     let store = Store::new(10);
     put(&store, EventKind::Added, "a", None).expect("a");
     let backup = store.backup();

@@ -240,7 +240,7 @@ impl CaseRun<'_> {
         Ok((decoded.object, group.to_owned(), version.to_owned(), kind_name))
     }
 
-    fn judge(
+    fn validate(
         group: &str,
         version: &str,
         kind: &str,
@@ -272,7 +272,7 @@ impl CaseRun<'_> {
         metadata["uid"] = "UID".into();
         admit(&group, &kind, &mut object);
         prepare_for_create(&group, &kind, &mut object);
-        CaseRun::judge(&group, &version, &kind, &object, None)?;
+        CaseRun::validate(&group, &version, &kind, &object, None)?;
         Ok(object)
     }
 
@@ -293,14 +293,14 @@ impl CaseRun<'_> {
                 let errors = validate_subresource(&group, &version, &kind, subresource, &object, old);
                 CaseRun::answer(&group, &kind, &object, &errors)?;
             }
-            None => CaseRun::judge(&group, &version, &kind, &object, Some(old))?,
+            None => CaseRun::validate(&group, &version, &kind, &object, Some(old))?,
         }
         Ok(object)
     }
 }
 
 #[test]
-fn every_answer_is_the_real_servers() {
+fn all_responses_are_those_of_the_real_server() {
     let kinds = kinds();
     let mut wrong = Vec::new();
     let mut covered = std::collections::HashSet::new();

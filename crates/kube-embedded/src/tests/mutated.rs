@@ -54,7 +54,7 @@ impl RandomNumbers {
 }
 
 #[test]
-fn spoiled_objects_are_answered() {
+fn mutated_objects_do_not_panic() {
     let kinds = kinds();
     let run = CaseRun {
         kinds: &kinds,

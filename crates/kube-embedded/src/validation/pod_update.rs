@@ -44,9 +44,11 @@ pub(super) fn pod(new: &Value, old: &Value, errors: &mut Errors) {
             Some(_) => {}
         }
     }
-    let kept = items(before, "tolerations")
-        .iter()
-        .all(|t| items(spec, "tolerations").iter().any(|n| same_but_seconds(t, n)));
+    let kept = items(before, "tolerations").iter().all(|t| {
+        items(spec, "tolerations")
+            .iter()
+            .any(|n| equal_except_seconds(t, n))
+    });
     if !kept {
         errors.forbidden(
             "spec.tolerations",
@@ -80,7 +82,7 @@ pub(super) fn pod(new: &Value, old: &Value, errors: &mut Errors) {
     }
 }
 
-fn same_but_seconds(old: &Value, new: &Value) -> bool {
+fn equal_except_seconds(old: &Value, new: &Value) -> bool {
     let plain = |t: &Value| {
         let mut t = t.clone();
         remove(&mut t, "tolerationSeconds");

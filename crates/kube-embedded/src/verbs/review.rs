@@ -90,12 +90,12 @@ fn rules_review(cluster: &Cluster, spec: &Value, user: Option<&User>) -> Result<
         }));
     };
     let policy = cluster.access.policy(&cluster.store);
-    let (rules, problems) = policy.rules(user, namespace);
+    let (rules, missing_roles) = policy.rules(user, namespace);
     let (paths, resources): (Vec<_>, Vec<_>) = rules.into_iter().partition(|rule| rule.is_about_paths());
     let mut status = json!({ "resourceRules": resources, "nonResourceRules": paths, "incomplete": false });
-    let problems = problems.joined();
-    if !problems.is_empty() {
-        status["evaluationError"] = problems.into();
+    let missing_roles = missing_roles.joined();
+    if !missing_roles.is_empty() {
+        status["evaluationError"] = missing_roles.into();
     }
     Ok(status)
 }
@@ -163,9 +163,9 @@ fn action(spec: &Value) -> Result<Action> {
 
 /// Checks the subject of a review, and the namespace of a local one.
 fn check_subject(spec: &Value, local: Option<&str>) -> Result<()> {
-    let nobody = spec["user"].as_str().is_none_or(str::is_empty)
+    let lacks_user = spec["user"].as_str().is_none_or(str::is_empty)
         && spec["groups"].as_array().is_none_or(Vec::is_empty);
-    if nobody {
+    if lacks_user {
         let detail = "at least one of user or group must be specified";
         return Err(invalid(FieldError::invalid("spec.user", "", detail)));
     }

@@ -13,9 +13,9 @@ enum FieldFormat {
     /// FieldFormat in JSON; null if absent.
     Plain,
     /// An object with these fields; null if absent.
-    Fields(&'static [GoField]),
+    Fields(&'static [MessageField]),
     /// A list of objects with these fields.
-    List(&'static [GoField]),
+    List(&'static [MessageField]),
     Schema,
     Schemas,
     SchemaMap,
@@ -24,9 +24,9 @@ enum FieldFormat {
 }
 
 /// Go's name, JSON's name and the format of a field.
-type GoField = (&'static str, &'static str, FieldFormat);
+type MessageField = (&'static str, &'static str, FieldFormat);
 
-const VERSION: &[GoField] = &[
+const VERSION: &[MessageField] = &[
     ("Name", "name", FieldFormat::Text),
     ("Served", "served", FieldFormat::Flag),
     ("Storage", "storage", FieldFormat::Flag),
@@ -50,18 +50,18 @@ const VERSION: &[GoField] = &[
     ),
 ];
 
-const SUBRESOURCES: &[GoField] = &[
+const SUBRESOURCES: &[MessageField] = &[
     ("Status", "status", FieldFormat::Fields(&[])),
     ("Scale", "scale", FieldFormat::Fields(SCALE)),
 ];
 
-const SCALE: &[GoField] = &[
+const SCALE: &[MessageField] = &[
     ("SpecReplicasPath", "specReplicasPath", FieldFormat::Text),
     ("StatusReplicasPath", "statusReplicasPath", FieldFormat::Text),
     ("LabelSelectorPath", "labelSelectorPath", FieldFormat::Plain),
 ];
 
-const COLUMN: &[GoField] = &[
+const COLUMN: &[MessageField] = &[
     ("Name", "name", FieldFormat::Text),
     ("Type", "type", FieldFormat::Text),
     ("Format", "format", FieldFormat::Text),
@@ -70,7 +70,7 @@ const COLUMN: &[GoField] = &[
     ("JSONPath", "jsonPath", FieldFormat::Text),
 ];
 
-const RULE: &[GoField] = &[
+const RULE: &[MessageField] = &[
     ("Rule", "rule", FieldFormat::Text),
     ("Message", "message", FieldFormat::Text),
     ("MessageExpression", "messageExpression", FieldFormat::Text),
@@ -79,7 +79,7 @@ const RULE: &[GoField] = &[
     ("OptionalOldSelf", "optionalOldSelf", FieldFormat::Plain),
 ];
 
-const SCHEMA: &[GoField] = &[
+const SCHEMA: &[MessageField] = &[
     ("ID", "id", FieldFormat::Text),
     ("Schema", "$schema", FieldFormat::Text),
     ("Ref", "$ref", FieldFormat::Plain),
@@ -187,12 +187,12 @@ pub(super) fn versions(versions: &[Value]) -> String {
     list(&versions, VERSION)
 }
 
-fn list(items: &[Value], fields: &[GoField]) -> String {
+fn list(items: &[Value], fields: &[MessageField]) -> String {
     let items: Vec<String> = items.iter().map(|item| object(item, fields)).collect();
     format!("[{}]", items.join(","))
 }
 
-fn object(value: &Value, fields: &[GoField]) -> String {
+fn object(value: &Value, fields: &[MessageField]) -> String {
     let fields: Vec<String> = fields
         .iter()
         .map(|(name, key, kind)| format!("\"{name}\":{}", field(&value[*key], kind)))

@@ -92,7 +92,7 @@ static HOSTNAME: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(&format!(
         r"^({any}((-?{any}{{0,62}})?)|({any}(({dashed}{{0,61}}{any})?)(\.))+([a-zA-Z\p{{L}}]){{2,63}})$"
     ))
-    .expect("a pattern of ours")
+    .expect("a valid pattern")
 });
 
 fn is_hostname(text: &str) -> bool {

@@ -82,14 +82,14 @@ impl FieldSet {
 
     pub(crate) fn union(&self, other: &FieldSet) -> FieldSet {
         let mut out = self.clone();
-        out.absorb(other);
+        out.merge(other);
         out
     }
 
-    fn absorb(&mut self, other: &FieldSet) {
+    fn merge(&mut self, other: &FieldSet) {
         self.members.extend(other.members.iter().cloned());
         for (element, below) in &other.children {
-            self.children.entry(element.clone()).or_default().absorb(below);
+            self.children.entry(element.clone()).or_default().merge(below);
         }
     }
 

@@ -101,7 +101,7 @@ impl RandomValues {
 }
 
 #[test]
-fn no_patch_panics() {
+fn random_patches_do_not_panic() {
     let (types, ty) = (Types::builtin(), deployment_type());
     let mut random = RandomValues {
         state: 0x9E37_79B9_7F4A_7C15,
@@ -137,7 +137,7 @@ fn no_patch_panics() {
 }
 
 #[test]
-fn applying_again_and_again_settles() {
+fn repeated_applies_converge() {
     let (types, ty, reset) = (Types::builtin(), deployment_type(), status_field());
     let mut random = RandomValues { state: 7, noise: 400 };
     let mut object: Option<Value> = None;
@@ -182,7 +182,7 @@ fn applying_again_and_again_settles() {
 }
 
 #[test]
-fn a_json_patch_cannot_grow_an_object_without_end() {
+fn a_json_patch_cannot_grow_an_object_without_limit() {
     let doc = json!({"a": {"text": "0123456789"}});
     let doubling: Value = (0..40)
         .map(|n| json!({"op": "copy", "from": "/a", "path": format!("/a/{n}")}))
@@ -208,7 +208,7 @@ fn a_json_patch_cannot_grow_an_object_without_end() {
 }
 
 #[test]
-fn entries_that_make_no_sense_are_no_reason_to_fail() {
+fn invalid_managed_fields_are_ignored() {
     let entry = |fields: Value| json!([{"manager": "m", "operation": "Apply", "apiVersion": "v1", "fieldsType": "FieldsV1", "fieldsV1": fields}]);
     for entries in [
         json!("text"),

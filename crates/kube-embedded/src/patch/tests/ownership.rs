@@ -17,7 +17,7 @@ fn deployment(replicas: i64, containers: &Value) -> Value {
 }
 
 #[test]
-fn creator_owns_what_it_sets_but_not_what_every_object_has() {
+fn creators_own_only_the_fields_that_they_set() {
     let mut shared = SharedObject::new(deployment_type());
     let mut object = deployment(
         1,
@@ -45,7 +45,7 @@ fn creator_owns_what_it_sets_but_not_what_every_object_has() {
 }
 
 #[test]
-fn appliers_share_a_value_they_agree_on() {
+fn appliers_of_the_same_value_share_it() {
     let mut shared = SharedObject::new(config_map_type());
     shared.apply("one", &config_map(json!({"a": "1"})));
     let object = shared.apply("two", &config_map(json!({"a": "1"})));
@@ -65,7 +65,7 @@ fn appliers_share_a_value_they_agree_on() {
 }
 
 #[test]
-fn applying_the_same_again_changes_not_a_byte() {
+fn a_repeated_apply_changes_nothing() {
     let mut shared = SharedObject::new(deployment_type());
     let config = deployment(
         3,
@@ -77,7 +77,7 @@ fn applying_the_same_again_changes_not_a_byte() {
 }
 
 #[test]
-fn a_conflict_names_managers_and_fields() {
+fn a_conflict_contains_managers_and_fields() {
     let mut shared = SharedObject::new(deployment_type());
     shared.update(
         "kubectl-client-side-apply",
@@ -122,7 +122,7 @@ fn a_conflict_names_managers_and_fields() {
 }
 
 #[test]
-fn what_is_no_longer_applied_goes_unless_owned() {
+fn fields_that_are_no_longer_applied_are_removed_unless_owned() {
     let mut shared = SharedObject::new(deployment_type());
     let c =
         json!({"name": "c", "image": "i", "env": [{"name": "A", "value": "1"}, {"name": "B", "value": "2"}]});
@@ -150,7 +150,7 @@ fn what_is_no_longer_applied_goes_unless_owned() {
 }
 
 #[test]
-fn an_emptied_map_stays_with_its_owner() {
+fn an_empty_map_keeps_its_owner() {
     let mut shared = SharedObject::new(config_map_type());
     shared.update("creator", config_map(json!({"a": "1"})));
     shared.force("me", &config_map(json!({"a": "2"})));
@@ -176,7 +176,7 @@ fn lists_merge_in_the_order_of_the_applier() {
 }
 
 #[test]
-fn an_update_takes_what_it_changes_and_releases_what_it_removes() {
+fn an_update_owns_its_changes_and_removes_deleted_fields() {
     let mut shared = SharedObject::new(config_map_type());
     shared.update("one", config_map(json!({"a": "1", "b": "2"})));
     let object = shared.edit("two", |o| {
@@ -199,7 +199,7 @@ fn an_update_takes_what_it_changes_and_releases_what_it_removes() {
 }
 
 #[test]
-fn a_client_may_leave_out_send_or_reset_the_books() {
+fn a_client_can_omit_send_or_reset_managed_fields() {
     let mut shared = SharedObject::new(config_map_type());
     let before = shared.update("one", config_map(json!({"a": "1"})));
     let without = config_map(json!({"a": "1"}));
@@ -244,7 +244,7 @@ fn a_client_may_leave_out_send_or_reset_the_books() {
 }
 
 #[test]
-fn only_ten_updaters_are_told_apart() {
+fn only_ten_update_managers_are_kept() {
     let mut shared = SharedObject::new(config_map_type());
     shared.update("m00", config_map(json!({"k00": "x"})));
     for n in 1..12 {
@@ -268,7 +268,7 @@ fn only_ten_updaters_are_told_apart() {
 }
 
 #[test]
-fn fields_that_an_endpoint_does_not_write_are_not_owned_through_it() {
+fn fields_that_an_endpoint_does_not_write_get_no_owner() {
     let mut shared = SharedObject::new(deployment_type());
     let mut config = deployment(1, &json!([]));
     config["status"] = json!({"replicas": 3});
@@ -303,7 +303,7 @@ fn fields_that_an_endpoint_does_not_write_are_not_owned_through_it() {
 }
 
 #[test]
-fn a_configuration_that_is_not_of_its_type_is_refused() {
+fn a_configuration_of_the_wrong_type_is_rejected() {
     let ty = deployment_type();
     let check = |config: &Value| {
         apply(Apply {
@@ -399,7 +399,7 @@ fn a_configuration_that_is_not_of_its_type_is_refused() {
 }
 
 #[test]
-fn kubectl_takes_over_from_client_side_apply() {
+fn kubectl_migrates_from_client_side_apply() {
     let annotation = "kubectl.kubernetes.io/last-applied-configuration";
     let mut object = config_map(json!({"a": "1", "b": "2"}));
     object["metadata"]["annotations"] = json!({annotation: object.to_string()});
@@ -415,7 +415,7 @@ fn kubectl_takes_over_from_client_side_apply() {
     shared.edit("intruder", |o| o["data"]["b"] = "3".into());
     let status = shared
         .try_apply("kubectl", false, &config_map(json!({"a": "8", "b": "4"})))
-        .expect_err("b is not ours");
+        .expect_err("b has another owner");
     assert_eq!(
         status.message,
         "Apply failed with 1 conflict: conflict with \"intruder\" using v1: .data.b"
@@ -423,7 +423,7 @@ fn kubectl_takes_over_from_client_side_apply() {
 }
 
 #[test]
-fn a_write_of_nothing_keeps_the_times() {
+fn a_write_without_changes_keeps_the_times() {
     let mut shared = SharedObject::new(config_map_type());
     let old = shared.apply("one", &config_map(json!({"a": "1"})));
     let mut new = old.clone();
@@ -440,7 +440,7 @@ fn a_write_of_nothing_keeps_the_times() {
 }
 
 #[test]
-fn writes_to_a_scale_are_entered_in_its_parent() {
+fn writes_to_a_scale_are_recorded_in_its_parent() {
     let mut shared = SharedObject::new(deployment_type());
     let mut parent = shared.apply("owner", &deployment(1, &json!([{"name": "c", "image": "i"}])));
     let mut seen = json!({"apiVersion": "autoscaling/v1", "kind": "Scale", "metadata": {"name": "d", "uid": "u"}, "spec": {"replicas": 1}});

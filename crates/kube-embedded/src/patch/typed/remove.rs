@@ -4,7 +4,7 @@ use serde_json::{Map, Value};
 
 use super::{Atom, FieldSet, ListKind, MapAtom, PathElement, SchemaNode, item_element};
 
-/// What to do with an object or list that has become empty.
+/// The handling of an object or list that has become empty.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::patch) enum EmptyContainer {
     /// Remove it.
