@@ -1,5 +1,8 @@
-//! Measures the capacity of the server: `cargo bench -p kube-embedded --bench load [-- --pods N --watchers N --rate N
-//! --seconds N]`.
+//! Measures the capacity of the server.
+//!
+//! ```sh
+//! cargo bench -p kube-embedded --bench load [-- --pods N --watchers N --rate N --seconds N]
+//! ```
 //!
 //! Many watchers follow changes of one kind. Then pods of about 12 KB are loaded and listed over a loopback socket.
 //! Prints time, CPU and memory. Client and server share a process, so CPU is the sum of both.

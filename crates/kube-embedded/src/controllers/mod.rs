@@ -126,7 +126,7 @@ fn collect(cluster: &Cluster, place: &ObjectRef, gone: Option<&str>) {
         Propagation::Background
     };
     if foreground && has_waiting_dependents(cluster, &object.uid) {
-        // Objects that own each other would block each other's deletion.
+        // In a cycle of owners, each object would wait for the next one.
         change_metadata(cluster, &resource, place, unblock_owners);
     }
     let options = DeleteOptions {

@@ -40,7 +40,7 @@ use crate::status::{FieldError, FieldErrorKind, Result};
 
 /// The collection of the definitions.
 pub(crate) const COLLECTION: &str = "apiextensions.k8s.io/customresourcedefinitions";
-/// The finalizer of definitions, which deletes their objects.
+/// The finalizer that delays the deletion of a definition until its objects are deleted.
 pub(crate) const CLEANUP: &str = "customresourcecleanup.apiextensions.k8s.io";
 
 /// A kind that a `CustomResourceDefinition` adds to the API.

@@ -21,7 +21,7 @@ use crate::controllers;
 /// # use kube_embedded::Server;
 /// # #[tokio::main(flavor = "current_thread")]
 /// # async fn main() -> Result<(), kube_embedded::Error> {
-/// A short history, frequent bookmarks, and the same uids in every run.
+/// // A short history, frequent bookmarks, and the same uids in every run.
 /// let server = Server::builder()
 ///     .history(10)
 ///     .bookmark_interval(Duration::from_secs(1))

@@ -1,4 +1,4 @@
-//! Requests that need a node: exec, attach, port forwarding and proxies. There are no nodes, so they fail as on a real
+//! Requests that need a node: logs, exec, attach, port forwarding and proxies. There are no nodes, so they fail as on a real
 //! server whose nodes do not respond.
 
 use super::log::check_log;

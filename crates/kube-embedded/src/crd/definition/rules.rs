@@ -276,7 +276,7 @@ fn list_keys(schema: Schema<'_>, path: &str, errors: &mut Vec<FieldError>) {
     }
 }
 
-/// Checks that items of sets and maps are not nullable, and that map keys are required or have defaults.
+/// Checks that items of sets and maps and keys of maps are not nullable, and that keys are required or have defaults.
 fn keys_and_nulls(schema: Schema<'_>, path: &str, errors: &mut Vec<FieldError>) {
     let list_type = schema.list_type();
     let Some(items) = schema.items().filter(|_| matches!(list_type, "set" | "map")) else {

@@ -150,7 +150,7 @@ impl FieldSet {
         out
     }
 
-    /// Returns the paths of all members, breadth first within each element.
+    /// Returns the paths of all members, those of each level before nested ones.
     pub(crate) fn paths(&self) -> Vec<Vec<PathElement>> {
         let mut out = Vec::new();
         self.collect_paths(&mut Vec::new(), &mut out);
