@@ -12,7 +12,7 @@
     clippy::cast_possible_truncation,
     clippy::cast_sign_loss,
     clippy::naive_bytecount,
-    reason = "figures for people"
+    reason = "printed figures need not be exact"
 )]
 
 use std::fmt::Write as _;
@@ -299,7 +299,7 @@ async fn read_page(body: Incoming) -> (usize, Option<String>) {
     (bytes.len(), token)
 }
 
-/// A pod of about 12 KB. Names, images, environments, labels and annotations differ from pod to pod.
+/// Returns a pod of about 12 KB. Names, images, environments, labels and annotations differ from pod to pod.
 fn pod(n: usize) -> Value {
     let app = format!("app-{}", n % 977);
     let word = |k: usize| format!("{:08x}", (n * 2_654_435_761 + k * 40503) % (1 << 32));

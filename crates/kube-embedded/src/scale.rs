@@ -219,7 +219,7 @@ pub(crate) fn check(scale: &Value) -> Vec<FieldError> {
     negative.into_iter().collect()
 }
 
-/// The scale's version is a precondition that the store checks.
+/// Copies the scale's resource version, which is a precondition that the store checks.
 fn take_resource_version(object: &mut Value, scale: &Value) {
     let version = scale["metadata"]["resourceVersion"]
         .as_str()

@@ -12,7 +12,7 @@ fn lines(text: &str) -> impl Iterator<Item = Value> {
         .map(|line| serde_json::from_str(line).expect("a line of JSON"))
 }
 
-/// The server iterates maps in random order, so the errors of one object are compared as a set.
+/// Returns the sorted errors of a message, because the server iterates maps in random order.
 fn sorted_message(message: &str) -> Vec<String> {
     let (head, list) = message.split_once(" is invalid: ").unwrap_or((message, ""));
     let list = list
@@ -61,7 +61,7 @@ fn objects_are_validated_like_on_the_real_server() {
     assert_like_real_server(include_str!("testdata/more_objects.jsonl"));
 }
 
-/// The first line is the definition; the others are objects with the server's responses.
+/// Validates recorded objects. The first line is the definition; the others are objects with the server's responses.
 fn assert_like_real_server(answers: &str) {
     let kind = CustomKind::from_crd(&lines(answers).next().expect("the definition"));
     let mut wrong = Vec::new();
@@ -105,7 +105,7 @@ fn assert_like_real_server(answers: &str) {
     assert!(wrong.is_empty(), "{} differ:\n{}", wrong.len(), wrong.join("\n"));
 }
 
-/// A kind whose schema became stricter after the object was stored, as on the real server.
+/// Returns a kind whose schema became stricter after the object was stored, as on the real server.
 fn tightened_kind() -> (CustomKind, Value) {
     let text = json!({ "type": "string" });
     let short = json!({ "type": "string", "maxLength": 1 });

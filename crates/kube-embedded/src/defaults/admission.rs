@@ -45,7 +45,7 @@ fn pod(spec: &mut Value) {
     }
 }
 
-/// New nodes have a taint until they are ready.
+/// Adds the taint that new nodes have until they are ready.
 fn node(spec: &mut Value) {
     let key = "node.kubernetes.io/not-ready";
     let tainted = items(spec, "taints")

@@ -2,7 +2,7 @@
 
 /// How a kind is divided between its main resource and its status.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[allow(clippy::struct_excessive_bools, reason = "each is a fact of its own")]
+#[allow(clippy::struct_excessive_bools, reason = "each is a separate property")]
 pub(crate) struct Strategy {
     /// Only the status subresource writes the status.
     pub(crate) status: bool,

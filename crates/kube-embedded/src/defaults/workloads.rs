@@ -107,7 +107,7 @@ pub(super) fn job_spec(spec: &mut Value) {
     pod::template(object_at(spec, "template"));
 }
 
-/// A cron job sets only the pod defaults of its jobs; the others are set when it creates a job.
+/// Sets the defaults of a cron job. Of the defaults of its jobs, it only sets those of pods.
 pub(super) fn cron_job(object: &mut Value) {
     let spec = object_at(object, "spec");
     set_default(spec, "concurrencyPolicy", "Allow");

@@ -107,17 +107,17 @@ impl Fault {
         }
     }
 
-    /// 401: missing or invalid credentials.
+    /// Fails with 401: missing or invalid credentials.
     pub fn unauthorized() -> Fault {
         Fault::fail(401, "Unauthorized", "Unauthorized")
     }
 
-    /// 403: the user lacks a permission.
+    /// Fails with 403: the user lacks a permission.
     pub fn forbidden() -> Fault {
         Fault::fail(403, "Forbidden", "forbidden: User \"embedded\" cannot do this")
     }
 
-    /// 404: the object does not exist.
+    /// Fails with 404: the object does not exist.
     pub fn not_found() -> Fault {
         Fault::fail(
             404,
@@ -126,7 +126,7 @@ impl Fault {
         )
     }
 
-    /// 409: the object has changed.
+    /// Fails with 409: the object has changed.
     pub fn conflict() -> Fault {
         Fault::fail(
             409,
@@ -135,12 +135,12 @@ impl Fault {
         )
     }
 
-    /// 410: the version is too old.
+    /// Fails with 410: the version is too old.
     pub fn expired() -> Fault {
         Fault::fail(410, "Expired", "too old resource version")
     }
 
-    /// 429 with `Retry-After`.
+    /// Fails with 429 and `Retry-After` in seconds.
     pub fn too_many_requests(retry_after: u32) -> Fault {
         Fault::Fail {
             code: 429,
@@ -150,7 +150,7 @@ impl Fault {
         }
     }
 
-    /// 500.
+    /// Fails with 500.
     pub fn internal_error() -> Fault {
         Fault::fail(
             500,
@@ -159,7 +159,7 @@ impl Fault {
         )
     }
 
-    /// 503.
+    /// Fails with 503.
     pub fn unavailable() -> Fault {
         Fault::fail(
             503,
@@ -170,7 +170,7 @@ impl Fault {
 }
 
 /// The faults that change the content of a response.
-#[expect(clippy::struct_excessive_bools, reason = "each is a fault of its own")]
+#[expect(clippy::struct_excessive_bools, reason = "each is a separate fault")]
 #[derive(Debug, Clone, Default)]
 pub(crate) struct ResponseFaults {
     pub(crate) no_bookmarks: bool,

@@ -29,10 +29,7 @@ pub struct On {
     resource: Option<String>,
     namespace: Option<String>,
     name: Option<String>,
-    #[expect(
-        clippy::type_complexity,
-        reason = "a predicate, named by the method that takes it"
-    )]
+    #[expect(clippy::type_complexity, reason = "a predicate; see the method `when`")]
     when: Option<Arc<dyn Fn(&Request) -> bool + Send + Sync>>,
     pub(super) skip: usize,
     pub(super) times: Option<usize>,
@@ -51,49 +48,49 @@ impl On {
         }
     }
 
-    /// All requests, including those that are not about objects (discovery, health).
+    /// Matches all requests, including those that are not about objects (discovery, health).
     #[must_use]
     pub fn any() -> On {
         On::new(&[], None)
     }
 
-    /// All requests of a resource, given by its plural name: `pods`, or `deployments.apps` with the group.
+    /// Matches all requests of a resource, given by its plural name: `pods`, or `deployments.apps` with the group.
     #[must_use]
     pub fn resource(resource: &str) -> On {
         On::new(&[], Some(resource))
     }
 
-    /// Lists of a resource.
+    /// Matches lists of a resource.
     #[must_use]
     pub fn list(resource: &str) -> On {
         On::new(&[Verb::List], Some(resource))
     }
 
-    /// Watches of a resource, streaming lists included.
+    /// Matches watches of a resource, streaming lists included.
     #[must_use]
     pub fn watch(resource: &str) -> On {
         On::new(&[Verb::Watch], Some(resource))
     }
 
-    /// Streaming lists of a resource: watches that ask for the initial objects as events.
+    /// Matches streaming lists of a resource: watches that ask for the initial objects as events.
     #[must_use]
     pub fn streaming_list(resource: &str) -> On {
         On::watch(resource).when(Request::is_streaming_list)
     }
 
-    /// Lists and watches of a resource.
+    /// Matches lists and watches of a resource.
     #[must_use]
     pub fn list_or_watch(resource: &str) -> On {
         On::new(&[Verb::List, Verb::Watch], Some(resource))
     }
 
-    /// Reads of one object of a resource.
+    /// Matches reads of single objects of a resource.
     #[must_use]
     pub fn get(resource: &str) -> On {
         On::new(&[Verb::Get], Some(resource))
     }
 
-    /// All writes to objects of a resource.
+    /// Matches all writes to objects of a resource.
     #[must_use]
     pub fn write(resource: &str) -> On {
         On::new(
@@ -108,7 +105,7 @@ impl On {
         )
     }
 
-    /// Requests with one verb on a resource.
+    /// Matches requests with one verb on a resource.
     #[must_use]
     pub fn verb(verb: Verb, resource: &str) -> On {
         On::new(&[verb], Some(resource))

@@ -57,7 +57,7 @@ pub(crate) struct Struct {
 /// A field of a [`Struct`].
 #[expect(
     clippy::struct_excessive_bools,
-    reason = "each is an attribute of its own in the schema"
+    reason = "each is a separate attribute of the schema"
 )]
 #[derive(Debug, Clone)]
 pub(crate) struct Field {

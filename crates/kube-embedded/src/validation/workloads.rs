@@ -242,7 +242,7 @@ pub(super) fn stateful_set(object: &Value, old: Option<&Value>, errors: &mut Err
     }
 }
 
-/// The claims of a stateful set are volumes of its pods.
+/// Validates the template of a stateful set, whose claims are volumes of its pods.
 fn template_with_claims(spec: &Value, errors: &mut Errors) {
     let before = errors.0.len();
     template(&spec["selector"], &spec["template"], errors);

@@ -203,7 +203,7 @@ fn text(value: &Value) -> Value {
     value.as_str().unwrap_or_default().into()
 }
 
-/// The real server does not name the kind here.
+/// Returns the error of an invalid review. The real server does not name the kind here.
 fn invalid(error: FieldError) -> Status {
     Status::invalid("authorization.k8s.io", "", "", &[error])
 }

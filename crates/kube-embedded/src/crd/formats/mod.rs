@@ -110,7 +110,7 @@ fn is_base64(text: &str) -> bool {
             .all(|b| b.is_ascii_alphanumeric() || matches!(b, b'+' | b'/'))
 }
 
-/// Leading zeros are allowed, as before Go 1.17.
+/// Returns whether text is an IPv4 address. Leading zeros are allowed, as before Go 1.17.
 fn is_ipv4(text: &str) -> bool {
     let number = |part: &str| {
         let digits = part.trim_start_matches('0');

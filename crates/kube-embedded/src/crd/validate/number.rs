@@ -58,7 +58,7 @@ pub(super) fn is_whole(float: f64) -> bool {
 }
 
 /// Truncates a bound. On overflow, the result is the smallest integer, as on the server's hardware.
-#[allow(clippy::cast_possible_truncation, reason = "as the server cuts bounds")]
+#[allow(clippy::cast_possible_truncation, reason = "as the server truncates bounds")]
 fn truncate(float: f64) -> i64 {
     const LIMIT: f64 = 9_223_372_036_854_775_808.0;
     if (-LIMIT..LIMIT).contains(&float) {
@@ -136,7 +136,7 @@ impl<'a> FormatRange<'a> {
     fn check(&self, number: NumberValue, what: &str, path: &str, outcome: &mut Outcome) -> bool {
         let whole = match number {
             NumberValue::Int(int) => Some(int),
-            #[allow(clippy::float_cmp, reason = "a fraction or not")]
+            #[allow(clippy::float_cmp, reason = "checks for a fraction")]
             NumberValue::Float(f) => Some(f)
                 .filter(|f| f.trunc() == *f && f.abs() < 9.2e18)
                 .map(truncate),
