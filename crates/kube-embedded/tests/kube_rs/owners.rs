@@ -58,7 +58,7 @@ async fn objects_are_deleted_unless_an_owner_exists_or_has_an_unknown_kind() -> 
             "of-one-with-another-name",
             owner("v1", "ConfigMap", "other", &here),
         ),
-        ("of-nobody", owner("v1", "ConfigMap", "nobody", "2")),
+        ("of-a-missing-owner", owner("v1", "ConfigMap", "missing", "2")),
     ];
     for (name, owner) in owned {
         let mut map = config_map(name, "");
@@ -71,7 +71,7 @@ async fn objects_are_deleted_unless_an_owner_exists_or_has_an_unknown_kind() -> 
     );
     while let Some(event) = events.try_next().await? {
         if let WatchEvent::Deleted(map) = event
-            && map.name_any() == "of-nobody"
+            && map.name_any() == "of-a-missing-owner"
         {
             break;
         }
