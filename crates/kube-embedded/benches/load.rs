@@ -1,14 +1,18 @@
-//! What the server can take: `cargo bench -p kube-embedded --bench load [-- --pods N --watchers N --rate N --seconds N]`.
+//! Measures the capacity of the server.
 //!
-//! Lets many watchers follow one kind while it changes, then loads pods of about 12 KB and lists them over a loopback
-//! socket, and prints what that takes in time, CPU and memory. Client and server are one process, so CPU is that of both.
+//! ```sh
+//! cargo bench -p kube-embedded --bench load [-- --pods N --watchers N --rate N --seconds N]
+//! ```
+//!
+//! Many watchers follow changes of one kind. Then pods of about 12 KB are loaded and listed over a loopback socket.
+//! Prints time, CPU and memory. Client and server share a process, so CPU is the sum of both.
 
 #![allow(
     clippy::cast_precision_loss,
     clippy::cast_possible_truncation,
     clippy::cast_sign_loss,
     clippy::naive_bytecount,
-    reason = "figures for people"
+    reason = "printed figures need not be exact"
 )]
 
 use std::fmt::Write as _;
@@ -51,7 +55,7 @@ impl Options {
 }
 
 fn main() {
-    // `cargo test --benches` passes `--test`: there is nothing to test here.
+    // `cargo test --benches` passes `--test`; there is nothing to test.
     if std::env::args().any(|a| a == "--test") {
         return;
     }
@@ -64,7 +68,7 @@ fn main() {
 
 async fn run(options: &Options) {
     let server = Server::start().await.expect("a server");
-    // Watches first: memory that the pods gave back would hide what a watcher takes.
+    // Watches first, because freed memory of the pods would hide that of the watchers.
     watches(&server, options).await;
     load(&server, options.pods);
     lists(&server).await;
@@ -172,7 +176,7 @@ async fn watches(server: &Server, options: &Options) {
         let path = format!("/api/v1/namespaces/default/configmaps?watch=1&resourceVersion={version}");
         let body = get(connection, &path, "application/json").await;
         let (events, bytes, delays) = (events.clone(), bytes.clone(), delays.clone());
-        // Every hundredth watcher looks at the clock; all of them count.
+        // Only every hundredth watcher measures delays; all of them count events.
         tasks.push(tokio::spawn(watch(
             body,
             events,
@@ -295,7 +299,7 @@ async fn read_page(body: Incoming) -> (usize, Option<String>) {
     (bytes.len(), token)
 }
 
-/// A pod of about 12 KB. Names, images, environments, labels and annotations differ from pod to pod.
+/// Returns a pod of about 12 KB. Names, images, environments, labels and annotations differ from pod to pod.
 fn pod(n: usize) -> Value {
     let app = format!("app-{}", n % 977);
     let word = |k: usize| format!("{:08x}", (n * 2_654_435_761 + k * 40503) % (1 << 32));
@@ -340,14 +344,14 @@ fn pod(n: usize) -> Value {
     })
 }
 
-/// Resident memory of this process in bytes.
+/// Returns the resident memory of this process in bytes.
 fn memory() -> usize {
     let statm = std::fs::read_to_string("/proc/self/statm").unwrap_or_default();
     let pages: usize = statm.split(' ').nth(1).and_then(|p| p.parse().ok()).unwrap_or(0);
     pages * 4096
 }
 
-/// CPU time of this process, user and system.
+/// Returns the CPU time of this process, user and system, in seconds.
 fn cpu_seconds() -> f64 {
     let stat = std::fs::read_to_string("/proc/self/stat").unwrap_or_default();
     let after = stat.rsplit_once(')').map_or("", |(_, rest)| rest);

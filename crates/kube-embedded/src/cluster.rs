@@ -11,7 +11,7 @@ use crate::api::{Registry, Resource};
 use crate::auth::Access;
 use crate::faults::Faults;
 use crate::record::Record;
-use crate::store::{Key, Place, Store};
+use crate::store::{Key, ObjectRef, Store};
 
 /// The state of one server.
 #[derive(Debug)]
@@ -37,9 +37,9 @@ pub(crate) enum ControllerTask {
     /// The owner with this uid was deleted: collect its dependents.
     OwnerGone(Box<str>),
     /// An object has owners: check that they exist.
-    Dependent(Place),
+    Dependent(ObjectRef),
     /// An object is being deleted, and may wait for its dependents.
-    Owner(Place),
+    Owner(ObjectRef),
     /// A namespace is being deleted, or contains objects although it was deleted.
     Namespace(Box<str>),
     /// The definition of a custom kind was created or changed.

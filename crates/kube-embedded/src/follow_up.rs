@@ -5,7 +5,7 @@ use std::sync::Arc;
 use crate::api::{Registry, Resource, custom_resources};
 use crate::cluster::{Cluster, ControllerTask};
 use crate::crd;
-use crate::store::{EventKind, Key, Place, Stored};
+use crate::store::{EventKind, Key, ObjectRef, Stored};
 
 /// Queues the tasks that a write causes. A changed definition is served immediately.
 pub(crate) fn follow_up(cluster: &Cluster, resource: &Resource, kind: EventKind, object: &Arc<Stored>) {
@@ -17,7 +17,7 @@ pub(crate) fn follow_up(cluster: &Cluster, resource: &Resource, kind: EventKind,
             _ => queue(cluster, ControllerTask::Definition(object.key.clone())),
         }
     }
-    let place = || Place {
+    let place = || ObjectRef {
         collection: resource.collection.clone(),
         key: object.key.clone(),
     };

@@ -1,4 +1,4 @@
-//! Values and their types, as Go's `fmt` prints them.
+//! Formats values and types like Go's `fmt`.
 
 use std::fmt::Write;
 
@@ -85,7 +85,7 @@ pub(crate) fn type_name(value: &Value) -> &'static str {
     }
 }
 
-/// Formats a value as JSON, with the characters escaped that have a meaning in HTML.
+/// Formats a value as JSON, with escaped characters that have a meaning in HTML.
 pub(crate) fn web_safe(value: &Value) -> String {
     let mut out = String::new();
     for c in value.to_string().chars() {

@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use super::field_set::{FieldSet, equal_values};
 use super::managers::{ManagerId, Managers, Operation, Owned, asks_reset, seconds, stamp, without_entries};
-use super::typed::{self, Repeats, Site};
+use super::typed::{self, Duplicates, SchemaNode};
 use crate::schema::{Type, Types};
 
 /// So many managers by updates are told apart.
@@ -41,14 +41,14 @@ pub(crate) fn record_update(write: Update<'_>, new: &mut Value) {
     if managers.0.is_empty() && !is_create {
         return;
     }
-    let site = Site::root(write.types, write.ty);
+    let site = SchemaNode::root(write.types, write.ty);
     let old = match write.old {
         Some(old) => without_entries(old),
         None => blank_for(write.types, write.ty, new),
     };
     let valid = [&old, new]
         .iter()
-        .all(|o| typed::validate(site, o, Repeats::Allowed).is_ok());
+        .all(|o| typed::validate(site, o, Duplicates::Allowed).is_ok());
     if !valid {
         return;
     }
@@ -132,7 +132,7 @@ impl Update<'_> {
 
 /// A change that goes into the books without being asked for.
 pub(super) struct Change<'a> {
-    pub(super) site: Site<'a>,
+    pub(super) site: SchemaNode<'a>,
     pub(super) reset: &'a FieldSet,
     pub(super) api_version: &'a str,
     pub(super) now: Timestamp,

@@ -11,10 +11,10 @@ use super::write::commit;
 use crate::api::Resource;
 use crate::cluster::Cluster;
 use crate::crd;
-use crate::faults::Twist;
+use crate::faults::ResponseFaults;
 use crate::request::{ObjectPath, Query, check_dry_run};
 use crate::status::{FieldError, Result, Status};
-use crate::store::{EventKind, Key, Stale, Stored};
+use crate::store::{EventKind, Key, StaleRevision, Stored};
 use crate::timestamp::timestamp;
 
 /// How to delete.
@@ -143,7 +143,7 @@ pub(crate) async fn delete_collection(
             None => Status::method_not_allowed(),
         });
     }
-    let page = list::list(cluster, path, list, &Twist::default()).await?;
+    let page = list::list(cluster, path, list, &ResponseFaults::default()).await?;
     for object in &page.objects {
         match delete_object(cluster, &path.resource, &object.key, options) {
             Ok(_) => {}
@@ -183,7 +183,7 @@ fn try_delete(
     resource: &Arc<Resource>,
     current: &Arc<Stored>,
     options: &DeleteOptions,
-) -> Result<Deleted, Stale> {
+) -> Result<Deleted, StaleRevision> {
     // Deletion works on the stored form: it touches only metadata, which is the same in every version.
     let registry = cluster.registry();
     let resource = registry.of_collection(&resource.collection).unwrap_or(resource);

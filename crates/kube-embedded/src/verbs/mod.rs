@@ -1,4 +1,4 @@
-//! What clients can do: read, follow, write, delete, and the parts and reviews that are not plain objects.
+//! The operations of clients: reads, watches, writes, deletions, subresources and reviews.
 
 mod connect;
 mod delete;
@@ -13,7 +13,7 @@ mod view;
 mod watch;
 mod write;
 
-pub(crate) use connect::{connect, leads_to_a_node};
+pub(crate) use connect::{connect, is_node_request};
 pub(crate) use delete::{
     DeleteOptions, Deleted, FOREGROUND, ORPHAN, Propagation, answers_with_object, delete, delete_collection,
     delete_object,

@@ -5,20 +5,20 @@ use serde_json::{Value, json};
 
 use super::list::find;
 use super::write::Body;
-use crate::auth::{BoundObject, ISSUER, TokenPlan};
+use crate::auth::{BoundObject, ISSUER, TokenSpec};
 use crate::cluster::Cluster;
 use crate::request::ObjectPath;
 use crate::status::{FieldError, Result, Status, Subject};
 use crate::store::Key;
 use crate::timestamp::timestamp;
 
-/// Seconds that a token is valid if the client does not choose.
+/// Default lifetime of a token in seconds.
 const LIFETIME: i64 = 3600;
 
-/// Answers a TokenRequest.
+/// Handles a TokenRequest.
 ///
 /// # Errors
-/// If the service account or the object that the token is to be bound to does not exist, or if the request is invalid.
+/// If the service account or the object to which the token is bound does not exist, or the request is invalid.
 pub(super) fn request_token(cluster: &Cluster, path: &ObjectPath, body: &Body) -> Result<Value> {
     let account = find(cluster, path)?;
     let spec = &body.object["spec"];
@@ -39,7 +39,7 @@ pub(super) fn request_token(cluster: &Cluster, path: &ObjectPath, body: &Body) -
     if audiences.is_empty() {
         audiences.push(ISSUER.into());
     }
-    let (token, expires) = cluster.access.account_token(&TokenPlan {
+    let (token, expires) = cluster.access.account_token(&TokenSpec {
         namespace,
         account: name,
         account_uid: &account.uid,
@@ -69,7 +69,7 @@ pub(super) fn request_token(cluster: &Cluster, path: &ObjectPath, body: &Body) -
     }))
 }
 
-/// Returns kind, name and uid of the object that a token is to be bound to.
+/// Returns kind, name and uid of the object to which a token is bound.
 fn bound_object(cluster: &Cluster, namespace: &str, reference: &Value) -> Result<(String, String, String)> {
     let field = |name: &str| reference[name].as_str().unwrap_or_default();
     let (kind, name) = (field("kind"), field("name"));
@@ -103,7 +103,7 @@ fn bound_object(cluster: &Cluster, namespace: &str, reference: &Value) -> Result
     Ok((kind.to_owned(), name.to_owned(), found.uid.to_string()))
 }
 
-/// Returns for how long a token is to be valid, in seconds.
+/// Returns the requested lifetime of a token in seconds.
 fn lifetime(name: &str, spec: &Value) -> Result<i64> {
     let field = "spec.expirationSeconds";
     match spec["expirationSeconds"].as_i64() {

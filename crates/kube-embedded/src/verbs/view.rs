@@ -10,12 +10,12 @@ use serde_json::{Value, json};
 
 use crate::api::Resource;
 use crate::convert;
-use crate::faults::ObjectTwist;
-use crate::request::{Encoding, Form, Representation};
+use crate::faults::ObjectFault;
+use crate::request::{Encoding, ObjectForm, Representation};
 use crate::response::encode;
 use crate::status::Result;
 use crate::store::{EventKind, Stored};
-use crate::table::{IncludeObject, Printer, Sheet, partial_metadata};
+use crate::table::{IncludeObject, Printer, TableBuilder, partial_metadata};
 
 /// How objects look to the client that asked.
 #[derive(Debug, Clone)]
@@ -24,13 +24,13 @@ pub(crate) struct View {
     pub(crate) representation: Representation,
     /// What rows of a table carry.
     pub(crate) include: IncludeObject,
-    pub(crate) twist: ObjectTwist,
+    pub(crate) fault: ObjectFault,
 }
 
 impl View {
     /// Returns whether the stored bytes are the answer as they are.
     pub(crate) fn is_direct(&self) -> bool {
-        self.representation.form == Form::Object
+        self.representation.form == ObjectForm::Object
             && self.representation.encoding == Encoding::Json
             && !self.representation.pretty
             && self.is_plain()
@@ -41,7 +41,7 @@ impl View {
     fn is_plain(&self) -> bool {
         self.resource.is_stored_version()
             && self.resource.custom().is_none()
-            && self.twist == ObjectTwist::None
+            && self.fault == ObjectFault::None
     }
 
     /// Returns whether the answer is in protobuf.
@@ -51,10 +51,10 @@ impl View {
 
     /// The metadata of an object in JSON, cut from the stored bytes where they are the answer.
     pub(crate) fn direct_metadata(&self, object: &Stored) -> Option<Bytes> {
-        let direct = self.representation.form == Form::Metadata
+        let direct = self.representation.form == ObjectForm::Metadata
             && self.representation.encoding == Encoding::Json
             && !self.representation.pretty
-            && self.twist == ObjectTwist::None
+            && self.fault == ObjectFault::None
             // These carry annotations that are not shown.
             && !matches!(self.resource.kind.as_str(), "DaemonSet" | "HorizontalPodAutoscaler");
         let head = br#"{"kind":"PartialObjectMetadata","apiVersion":"meta.k8s.io/v1","#;
@@ -64,19 +64,19 @@ impl View {
     /// An object in protobuf, in its envelope.
     pub(crate) fn protobuf(&self, object: &Stored) -> Result<Bytes> {
         if self.is_plain()
-            && self.representation.form == Form::Object
+            && self.representation.form == ObjectForm::Object
             && let Some(bytes) = object.protobuf()
         {
             return Ok(bytes.clone());
         }
         let untwisted = match self.representation.form {
-            Form::Metadata => self.metadata_of(&object.value()),
+            ObjectForm::Metadata => self.metadata_of(&object.value()),
             _ => self.versioned(object),
         };
-        match self.twist.enveloped() {
+        match self.fault.enveloped() {
             // Of a kind that does not exist there is no message, so only the envelope says it.
             Some(enveloped) => Ok(enveloped(&encode(&untwisted, self.representation)?)),
-            None => encode(&twisted(untwisted, self.twist), self.representation),
+            None => encode(&twisted(untwisted, self.fault), self.representation),
         }
     }
 
@@ -88,10 +88,10 @@ impl View {
     /// The object in the form that was asked for; not for tables.
     pub(crate) fn value(&self, object: &Stored) -> Value {
         let versioned = match self.representation.form {
-            Form::Metadata => self.metadata_of(&object.value()),
+            ObjectForm::Metadata => self.metadata_of(&object.value()),
             _ => self.versioned(object),
         };
-        twisted(versioned, self.twist)
+        twisted(versioned, self.fault)
     }
 
     /// One object as a whole answer.
@@ -105,7 +105,7 @@ impl View {
             return self.protobuf(object);
         }
         let value = match self.representation.form {
-            Form::Table => self.sheet(|sheet| sheet.single(&self.versioned(object))),
+            ObjectForm::Table => self.sheet(|sheet| sheet.single(&self.versioned(object))),
             _ => self.value(object),
         };
         encode(&value, self.representation)
@@ -114,7 +114,7 @@ impl View {
     /// An answer that has no stored object, such as a dry run or a review.
     pub(crate) fn answer_value(&self, value: &Value) -> Result<Bytes> {
         let value = match self.representation.form {
-            Form::Metadata => &self.metadata_of(value),
+            ObjectForm::Metadata => &self.metadata_of(value),
             _ => value,
         };
         encode(value, self.representation)
@@ -142,7 +142,7 @@ impl View {
 
     /// The scale of an object as a whole answer.
     pub(crate) fn scale_answer(&self, scale: &Value) -> Result<Bytes> {
-        if self.representation.form != Form::Table {
+        if self.representation.form != ObjectForm::Table {
             return self.answer_value(scale);
         }
         let printer = match self.resource.custom() {
@@ -156,8 +156,8 @@ impl View {
         )
     }
 
-    fn sheet_of<'a>(&self, printer: Printer<'a>) -> Sheet<'a> {
-        Sheet {
+    fn sheet_of<'a>(&self, printer: Printer<'a>) -> TableBuilder<'a> {
+        TableBuilder {
             printer,
             include: self.include,
             meta_version: self.representation.table_version,
@@ -166,7 +166,7 @@ impl View {
     }
 
     /// A table; kinds without one have been refused before.
-    pub(crate) fn sheet(&self, fill: impl FnOnce(&Sheet<'_>) -> Value) -> Value {
+    pub(crate) fn sheet(&self, fill: impl FnOnce(&TableBuilder<'_>) -> Value) -> Value {
         self.printer()
             .map_or(Value::Null, |printer| fill(&self.sheet_of(printer)))
     }
@@ -191,7 +191,7 @@ impl View {
             return Ok((None, frame(kind.name(), &self.protobuf(object)?)));
         }
         let value = match self.representation.form {
-            Form::Table => self.sheet(|sheet| sheet.event(&self.versioned(object), first)),
+            ObjectForm::Table => self.sheet(|sheet| sheet.event(&self.versioned(object), first)),
             _ => self.value(object),
         };
         Ok((None, event(kind.name(), &value)))
@@ -205,9 +205,9 @@ impl View {
         }
         let bare = json!({ "kind": self.resource.kind, "apiVersion": self.resource.api_version(), "metadata": metadata });
         let object = match self.representation.form {
-            Form::Object | Form::Discovery => bare,
-            Form::Metadata => self.metadata_of(&bare),
-            Form::Table => self.sheet(|sheet| sheet.event(&bare, first)),
+            ObjectForm::Object | ObjectForm::Discovery => bare,
+            ObjectForm::Metadata => self.metadata_of(&bare),
+            ObjectForm::Table => self.sheet(|sheet| sheet.event(&bare, first)),
         };
         self.special_event("BOOKMARK", &object)
     }
@@ -249,37 +249,37 @@ pub(super) fn unwanted_table(metadata: &Value) -> Value {
     })
 }
 
-impl ObjectTwist {
+impl ObjectFault {
     /// What a fault makes of an object or list in protobuf, if it is about what that is called.
     pub(super) fn enveloped(self) -> Option<fn(&[u8]) -> Bytes> {
         match self {
-            ObjectTwist::WrongKind => Some(|bytes| {
+            ObjectFault::WrongKind => Some(|bytes| {
                 let raw = Envelope::parse(bytes).map_or(&[][..], |envelope| envelope.raw);
                 Envelope::new("wrong.example/v1", "Wrong", raw).to_bytes().into()
             }),
-            ObjectTwist::Table => Some(|_| Envelope::new("meta.k8s.io/v1", "Table", b"").to_bytes().into()),
-            ObjectTwist::None | ObjectTwist::NoMetadata | ObjectTwist::Oversized(_) => None,
+            ObjectFault::Table => Some(|_| Envelope::new("meta.k8s.io/v1", "Table", b"").to_bytes().into()),
+            ObjectFault::None | ObjectFault::NoMetadata | ObjectFault::Oversized(_) => None,
         }
     }
 }
 
 /// What a fault makes of an object.
-fn twisted(mut object: Value, twist: ObjectTwist) -> Value {
-    match twist {
-        ObjectTwist::None => {}
-        ObjectTwist::WrongKind => {
+fn twisted(mut object: Value, fault: ObjectFault) -> Value {
+    match fault {
+        ObjectFault::None => {}
+        ObjectFault::WrongKind => {
             object["kind"] = "Wrong".into();
             object["apiVersion"] = "wrong.example/v1".into();
         }
-        ObjectTwist::NoMetadata => {
+        ObjectFault::NoMetadata => {
             if let Some(fields) = object.as_object_mut() {
                 fields.remove("metadata");
             }
         }
-        ObjectTwist::Table => {
+        ObjectFault::Table => {
             object = unwanted_table(&json!({}));
         }
-        ObjectTwist::Oversized(bytes) => {
+        ObjectFault::Oversized(bytes) => {
             object["metadata"]["annotations"]["kube-embedded/padding"] = "x".repeat(bytes).into();
         }
     }

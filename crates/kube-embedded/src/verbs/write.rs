@@ -20,7 +20,7 @@ use crate::request::{FieldValidation, ObjectPath, Query};
 use crate::schema::decode::strict_failure;
 use crate::services;
 use crate::status::{FieldError, Result, Status, Subject};
-use crate::store::{EventKind, Key, Stale, Stored, Write};
+use crate::store::{EventKind, Key, StaleRevision, Stored, Write};
 use crate::timestamp::timestamp;
 
 /// How a write is to be done.
@@ -161,7 +161,7 @@ pub(crate) fn create_object(
         return Ok(WriteResult::Unstored(Box::new(object)));
     }
     let stored = commit(cluster, resource, key.clone(), None, EventKind::Added, object)
-        .map_err(|Stale| exists(resource, &key, generated, false))?;
+        .map_err(|StaleRevision| exists(resource, &key, generated, false))?;
     Ok(WriteResult::Stored(stored))
 }
 
@@ -282,12 +282,12 @@ fn try_change(
     if finished {
         // The last state is answered at the version it had; the deletion has one of its own.
         commit(cluster, resource, key, expected, EventKind::Deleted, new.clone())
-            .map_err(|Stale| Retry::Yes)?;
+            .map_err(|StaleRevision| Retry::Yes)?;
         return Ok(WriteResult::Unstored(Box::new(new)));
     }
     match commit(cluster, resource, key, expected, EventKind::Modified, new) {
         Ok(stored) => Ok(WriteResult::Stored(stored)),
-        Err(Stale) => Err(Retry::Yes),
+        Err(StaleRevision) => Err(Retry::Yes),
     }
 }
 
@@ -299,7 +299,7 @@ pub(crate) fn commit(
     expected: Option<u64>,
     kind: EventKind,
     object: Value,
-) -> Result<Arc<Stored>, Stale> {
+) -> Result<Arc<Stored>, StaleRevision> {
     let object = convert::to_stored(object, resource);
     let fields = resource.selectable_values(&object);
     let write = Write {
@@ -454,7 +454,7 @@ fn exists(resource: &Resource, key: &Key, generated: bool, deleting: bool) -> St
     }
     status
         .retry_after(1)
-        .adding(", the server was not able to generate a unique name for the object")
+        .with_detail(", the server was not able to generate a unique name for the object")
 }
 
 fn check_valid(

@@ -1,7 +1,7 @@
-//! Sets of fields, as `managedFields` records them.
+//! Sets of fields, as recorded in `managedFields`.
 //!
-//! A [`FieldSet`] is a tree. Membership of a field and of what lies below it are independent: who owns an item of a list
-//! need not own all its fields, and who owns a field of an item need not own the item.
+//! A [`FieldSet`] is a tree. A field and its nested fields are members independently: the owner of an item of a list
+//! need not own its fields, and the owner of a field need not own the item.
 
 mod element;
 mod fields_v1;
@@ -21,7 +21,7 @@ pub(crate) struct FieldSet {
 }
 
 impl FieldSet {
-    /// The set of these fields, each given by the names on the way to it.
+    /// Creates a set of fields, each given by the names in its path.
     pub(crate) fn of_names(paths: &[&[&str]]) -> FieldSet {
         let mut set = FieldSet::default();
         for path in paths {
@@ -31,7 +31,7 @@ impl FieldSet {
         set
     }
 
-    /// Adds the field at `path`, and none of its parents. The whole object, an empty path, is owned by nobody.
+    /// Adds the field at `path`, without its parents. The whole object, an empty path, cannot be a member.
     pub(crate) fn insert(&mut self, path: &[PathElement]) {
         let Some((last, parents)) = path.split_last() else {
             return;
@@ -60,7 +60,7 @@ impl FieldSet {
         self.members.contains(element)
     }
 
-    /// What of the set lies below `element`.
+    /// Returns the fields below `element`.
     pub(super) fn below(&self, element: &PathElement) -> Option<&FieldSet> {
         self.children.get(element)
     }
@@ -82,14 +82,14 @@ impl FieldSet {
 
     pub(crate) fn union(&self, other: &FieldSet) -> FieldSet {
         let mut out = self.clone();
-        out.absorb(other);
+        out.merge(other);
         out
     }
 
-    fn absorb(&mut self, other: &FieldSet) {
+    fn merge(&mut self, other: &FieldSet) {
         self.members.extend(other.members.iter().cloned());
         for (element, below) in &other.children {
-            self.children.entry(element.clone()).or_default().absorb(below);
+            self.children.entry(element.clone()).or_default().merge(below);
         }
     }
 
@@ -112,7 +112,7 @@ impl FieldSet {
         self.children.iter().filter_map(both)
     }
 
-    /// Takes away the members of `other`, but not what lies below them.
+    /// Removes the members of `other`, but not their nested fields.
     pub(crate) fn difference(&self, other: &FieldSet) -> FieldSet {
         FieldSet {
             members: self.members.difference(&other.members).cloned().collect(),
@@ -120,7 +120,7 @@ impl FieldSet {
         }
     }
 
-    /// Takes away the members of `other` and all that lies below them.
+    /// Removes the members of `other` and their nested fields.
     pub(crate) fn recursive_difference(&self, other: &FieldSet) -> FieldSet {
         FieldSet {
             members: self.members.difference(&other.members).cloned().collect(),
@@ -150,7 +150,7 @@ impl FieldSet {
         out
     }
 
-    /// The path of every member, those of one level before those below.
+    /// Returns the paths of all members, those of each level before nested ones.
     pub(crate) fn paths(&self) -> Vec<Vec<PathElement>> {
         let mut out = Vec::new();
         self.collect_paths(&mut Vec::new(), &mut out);
@@ -171,7 +171,7 @@ impl FieldSet {
     }
 }
 
-/// A path as messages show it, such as `.spec.containers[name="web"].image`.
+/// Formats a path for messages, for example `.spec.containers[name="web"].image`.
 pub(crate) fn path_text(path: &[PathElement]) -> String {
     path.iter().map(ToString::to_string).collect()
 }

@@ -1,13 +1,13 @@
-//! What differs between two values.
+//! Compares two values.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Map, Value};
 
 use super::super::field_set::equal_values;
-use super::{Atom, FieldSet, ListKind, MapAtom, PathElement, Site, item_element};
+use super::{Atom, FieldSet, ListKind, MapAtom, PathElement, SchemaNode, item_element};
 
-/// The fields that differ between an old and a new value. No field is in more than one set.
+/// The fields that differ between two values. No field is in more than one set.
 #[derive(Debug, Default)]
 pub(in crate::patch) struct Comparison {
     pub(in crate::patch) removed: FieldSet,
@@ -16,7 +16,7 @@ pub(in crate::patch) struct Comparison {
 }
 
 impl Comparison {
-    /// Leaves out these fields and all below them.
+    /// Removes these fields and their nested fields.
     pub(in crate::patch) fn without(self, fields: &FieldSet) -> Comparison {
         Comparison {
             removed: self.removed.recursive_difference(fields),
@@ -25,37 +25,37 @@ impl Comparison {
         }
     }
 
-    /// Fields that the new value sets differently.
+    /// Returns the fields that the new value adds or changes.
     pub(in crate::patch) fn set(&self) -> FieldSet {
         self.modified.union(&self.added)
     }
 }
 
 /// Compares two values of one type.
-pub(in crate::patch) fn compare(site: Site<'_>, old: &Value, new: &Value) -> Comparison {
-    let mut walk = Walk::default();
-    walk.values(site, Some(old), Some(new));
+pub(in crate::patch) fn compare(node: SchemaNode<'_>, old: &Value, new: &Value) -> Comparison {
+    let mut walk = Comparer::default();
+    walk.values(node, Some(old), Some(new));
     walk.found
 }
 
 #[derive(Default)]
-struct Walk {
+struct Comparer {
     path: Vec<PathElement>,
     found: Comparison,
 }
 
-impl Walk {
-    fn values(&mut self, site: Site<'_>, old: Option<&Value>, new: Option<&Value>) {
+impl Comparer {
+    fn values(&mut self, node: SchemaNode<'_>, old: Option<&Value>, new: Option<&Value>) {
         let is_leaf = match (old, new) {
-            (Some(_), None) => self.atom(&site.atom(old), old, new),
+            (Some(_), None) => self.atom(&node.atom(old), old, new),
             (Some(_), Some(_)) => {
-                let (before, after) = (site.atom(old), site.atom(new));
+                let (before, after) = (node.atom(old), node.atom(new));
                 if !before.is_like(&after) {
                     self.atom(&before, old, new);
                 }
                 self.atom(&after, old, new)
             }
-            (None, _) => self.atom(&site.atom(new), old, new),
+            (None, _) => self.atom(&node.atom(new), old, new),
         };
         if !is_leaf {
             match (old, new) {
@@ -66,7 +66,7 @@ impl Walk {
         }
     }
 
-    /// Returns whether the values were taken as a whole.
+    /// Returns whether the values were compared as a whole.
     fn atom(&mut self, atom: &Atom<'_>, old: Option<&Value>, new: Option<&Value>) -> bool {
         match atom {
             Atom::Scalar(_) | Atom::List(_, ListKind::Atomic) => {
@@ -110,28 +110,28 @@ impl Walk {
         let names: BTreeSet<&String> = before.keys().chain(after.keys()).collect();
         for name in names {
             self.path.push(PathElement::Field(name.clone()));
-            self.values(map.site(name), before.get(name), after.get(name));
+            self.values(map.child(name), before.get(name), after.get(name));
             self.path.pop();
         }
     }
 
-    /// Items are matched by what identifies them. An item that is repeated counts as a whole.
-    fn items(&mut self, site: Site<'_>, kind: &ListKind, old: &[Value], new: &[Value]) {
+    /// Matches items by key. Duplicate items are compared as a whole.
+    fn items(&mut self, node: SchemaNode<'_>, kind: &ListKind, old: &[Value], new: &[Value]) {
         let mut matched: BTreeMap<PathElement, (Vec<&Value>, Vec<&Value>)> = BTreeMap::new();
         for item in old {
-            if let Ok(element) = item_element(&site, kind, item) {
+            if let Ok(element) = item_element(&node, kind, item) {
                 matched.entry(element).or_default().0.push(item);
             }
         }
         for item in new {
-            if let Ok(element) = item_element(&site, kind, item) {
+            if let Ok(element) = item_element(&node, kind, item) {
                 matched.entry(element).or_default().1.push(item);
             }
         }
         for (element, (before, after)) in matched {
             self.path.push(element);
             match (before.as_slice(), after.as_slice()) {
-                ([] | [_], [] | [_]) => self.values(site, before.first().copied(), after.first().copied()),
+                ([] | [_], [] | [_]) => self.values(node, before.first().copied(), after.first().copied()),
                 ([_, _, ..], [_, _, ..]) => {
                     let same = before.len() == after.len()
                         && before.iter().zip(&after).all(|(a, b)| equal_values(a, b));
@@ -141,13 +141,13 @@ impl Walk {
                 }
                 ([_, _, ..], rest) => {
                     if let Some(one) = rest.first() {
-                        self.values(site, None, Some(one));
+                        self.values(node, None, Some(one));
                     }
                     self.found.removed.insert(&self.path);
                 }
                 (rest, _) => {
                     if let Some(one) = rest.first() {
-                        self.values(site, Some(one), None);
+                        self.values(node, Some(one), None);
                     }
                     self.found.added.insert(&self.path);
                 }

@@ -1,42 +1,46 @@
-//! Whether a value is of its type, as far as merging needs to know.
+//! Validates values against their types, as far as merging depends on it.
 
 use std::collections::BTreeSet;
 
 use serde_json::Value;
 
 use super::super::field_set::PathElement;
-use super::{Atom, ListKind, Site, Type, item_element};
+use super::{Atom, ListKind, SchemaNode, Type, item_element};
 use crate::golang;
 
-/// Checks a value. The error tells every fault with its path, in the words of the API server.
-pub(in crate::patch) fn validate(site: Site<'_>, value: &Value, repeats: Repeats) -> Result<(), String> {
-    let mut walk = Walk {
+/// Validates a value. The error contains all faults with their paths, in the wording of the API server.
+pub(in crate::patch) fn validate(
+    node: SchemaNode<'_>,
+    value: &Value,
+    repeats: Duplicates,
+) -> Result<(), String> {
+    let mut validate = TypeValidator {
         path: String::new(),
         faults: Vec::new(),
         repeats,
     };
-    walk.value(site, value);
-    match walk.faults.as_slice() {
+    validate.value(node, value);
+    match validate.faults.as_slice() {
         [] => Ok(()),
         [one] => Err(one.clone()),
         many => Err(format!("errors:\n  {}", many.join("\n  "))),
     }
 }
 
-/// Whether lists may hold an item twice.
+/// Whether lists may contain duplicate items.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::patch) enum Repeats {
+pub(in crate::patch) enum Duplicates {
     Allowed,
-    Refused,
+    Rejected,
 }
 
-struct Walk {
+struct TypeValidator {
     path: String,
     faults: Vec<String>,
-    repeats: Repeats,
+    repeats: Duplicates,
 }
 
-impl Walk {
+impl TypeValidator {
     fn fault(&mut self, what: &str) {
         let fault = match self.path.as_str() {
             "" => what.to_owned(),
@@ -45,15 +49,15 @@ impl Walk {
         self.faults.push(fault);
     }
 
-    fn below(&mut self, element: &PathElement, walk: impl FnOnce(&mut Walk)) {
+    fn below(&mut self, element: &PathElement, validate: impl FnOnce(&mut TypeValidator)) {
         let len = self.path.len();
         self.path += &element.to_string();
-        walk(self);
+        validate(self);
         self.path.truncate(len);
     }
 
-    fn value(&mut self, site: Site<'_>, value: &Value) {
-        match (site.atom(Some(value)), value) {
+    fn value(&mut self, node: SchemaNode<'_>, value: &Value) {
+        match (node.atom(Some(value)), value) {
             (_, Value::Null) => {}
             (Atom::Scalar(ty), value) => self.scalar(ty, value),
             (Atom::List(item, kind), Value::Array(items)) => self.items(item, kind, items),
@@ -62,12 +66,12 @@ impl Walk {
             }
             (Atom::Map(map), Value::Object(object)) => {
                 for (name, value) in object {
-                    let site = map.declared(name);
-                    self.below(&PathElement::Field(name.clone()), |walk| match site {
-                        Some(site) => walk.value(site, value),
-                        None => walk.fault("field not declared in schema"),
+                    let node = map.declared(name);
+                    self.below(&PathElement::Field(name.clone()), |validate| match node {
+                        Some(node) => validate.value(node, value),
+                        None => validate.fault("field not declared in schema"),
                     });
-                    if site.is_none() {
+                    if node.is_none() {
                         break;
                     }
                 }
@@ -100,13 +104,13 @@ impl Walk {
         }
     }
 
-    fn items(&mut self, site: Site<'_>, kind: &ListKind, items: &[Value]) {
+    fn items(&mut self, node: SchemaNode<'_>, kind: &ListKind, items: &[Value]) {
         let mut seen = BTreeSet::new();
         for (index, item) in (0..).zip(items) {
             let element = if *kind == ListKind::Atomic {
                 PathElement::Index(index)
             } else {
-                match item_element(&site, kind, item) {
+                match item_element(&node, kind, item) {
                     Ok(element) => element,
                     Err(what) => {
                         self.fault(&format!("element {index}: {what}"));
@@ -114,10 +118,10 @@ impl Walk {
                     }
                 }
             };
-            if seen.contains(&element) && self.repeats == Repeats::Refused {
+            if seen.contains(&element) && self.repeats == Duplicates::Rejected {
                 self.fault(&format!("duplicate entries for key {element}"));
             }
-            self.below(&element, |walk| walk.value(site, item));
+            self.below(&element, |validate| validate.value(node, item));
             seen.insert(element);
         }
     }
