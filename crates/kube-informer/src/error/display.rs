@@ -185,7 +185,6 @@ impl Error {
             }
             Problem::WentBack { .. } => write!(f, "{HINT}was the server restored from a backup?"),
             Problem::Internal(_) => write!(f, "{HINT}report this bug"),
-            Problem::AlreadyStarted => write!(f, "{HINT}call this before the start"),
             Problem::ReservedParameter {
                 setting: Some(setting),
                 ..

@@ -13,12 +13,11 @@ use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 
 use super::context::{Hooks, ReflectorContext};
-use super::lifecycle::Lifecycle;
-use super::{CheckSettings, InformerShared, SharedInformer, Source};
+use super::{CheckSettings, InformerShared, InformerState, SharedInformer, Source};
 use crate::error::Error;
 use crate::measures::Measurements;
 use crate::object::format::{CacheFormat, PackingContext};
-use crate::object::{Kind, WatchedResource, is_cluster_scoped};
+use crate::object::{Kind, Transform, WatchedResource, is_cluster_scoped};
 use crate::pipeline::processor::Processor;
 use crate::pipeline::reflector::Backoff;
 use crate::pipeline::reflector::machine::{PageSize, Settings};
@@ -400,8 +399,8 @@ impl<K: Kind> InformerBuilder<K> {
         self
     }
 
-    /// Sets a function that changes every object once before it is added to the cache; see
-    /// [`SharedInformer::set_transform`].
+    /// Sets a function that changes every object once before it is added to the cache. Replaces an earlier one.
+    #[doc(alias("SetTransform", "TransformFunc"))]
     #[must_use]
     pub fn transform(self, transform: impl Fn(&mut K) + Send + Sync + 'static) -> Self {
         self.try_transform(move |object| {
@@ -410,17 +409,24 @@ impl<K: Kind> InformerBuilder<K> {
         })
     }
 
-    /// Sets a transform that may fail; see [`SharedInformer::set_try_transform`].
+    /// Sets a transform that may fail. A failure makes the list or watch fail: the watch-error handler is notified, and
+    /// the request is retried. The cache therefore contains every object, and only transformed ones.
     #[must_use]
     pub fn try_transform<E: fmt::Display>(
         mut self,
         transform: impl Fn(&mut K) -> Result<(), E> + Send + Sync + 'static,
     ) -> Self {
-        self.hooks.set_transform(transform);
+        self.hooks.transform = Some(Transform::new(transform));
         self
     }
 
-    /// Sets a function that receives errors instead of the log; see [`SharedInformer::set_watch_error_handler`].
+    /// Sets a function that receives errors instead of the log: of lists, watches, transforms and index functions.
+    /// Replaces an earlier one.
+    #[doc(alias(
+        "SetWatchErrorHandler",
+        "SetWatchErrorHandlerWithContext",
+        "WatchErrorHandler"
+    ))]
     #[must_use]
     pub fn watch_error_handler(mut self, handler: impl Fn(&Error) + Send + Sync + 'static) -> Self {
         self.hooks.error_handler = Some(Arc::new(handler));
@@ -501,13 +507,13 @@ impl<K: Kind> InformerBuilder<K> {
                     seed,
                     mask,
                     (self.options.cache_format == CacheFormat::Packed)
-                        .then(|| PackingContext::new(resource.clone())),
+                        .then(|| PackingContext::new(resource.clone(), self.hooks.transform.clone())),
                     self.hooks,
                     measures,
                 )),
                 store,
                 resource,
-                lifecycle: Mutex::new(Lifecycle::new()),
+                state: Mutex::new(InformerState::New),
                 synced: CancellationToken::new(),
                 stop: CancellationToken::new(),
                 stopped: CancellationToken::new(),
