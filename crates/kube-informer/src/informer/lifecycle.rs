@@ -222,9 +222,7 @@ impl<K: Kind> RunningInformer<K> {
             tracing::error!(resource = %shared.resource, %error, "compaction task failed");
         }
     }
-}
 
-impl<K: Kind> RunningInformer<K> {
     /// Starts a reflector for each source. The queue closes when all of them have ended.
     #[expect(
         clippy::needless_pass_by_value,
