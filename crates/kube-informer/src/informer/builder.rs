@@ -52,7 +52,7 @@ use crate::pipeline::wire::{
     "NewFilteredPodInformer"
 ))]
 pub struct InformerBuilder<K: Kind> {
-    from: From<K>,
+    origin: Origin<K>,
     kind: K::DynamicType,
     cluster_scoped: bool,
     options: Options,
@@ -104,10 +104,10 @@ impl Options {
 /// Adds an index to an empty store.
 type NewIndex<K> = Box<dyn FnOnce(&mut Writer<K>) -> Result<(), Error> + Send>;
 
-/// The source of the objects.
-enum From<K> {
+/// Where the objects are from.
+enum Origin<K> {
     Client(Client),
-    Own(Arc<dyn ListWatch<K>>),
+    Custom(Arc<dyn ListWatch<K>>),
 }
 
 impl<K: Kind> SharedInformer<K> {
@@ -124,7 +124,7 @@ impl<K: Kind> SharedInformer<K> {
     /// Returns a builder for an informer of a kind that is known only at run time, for example an `ApiResource` for
     /// `DynamicObject`.
     pub fn builder_with(client: Client, kind: K::DynamicType) -> InformerBuilder<K> {
-        InformerBuilder::new(From::Client(client), kind)
+        InformerBuilder::new(Origin::Client(client), kind)
     }
 
     /// Returns a builder for an informer that lists and watches a custom source instead of an API server.
@@ -132,7 +132,7 @@ impl<K: Kind> SharedInformer<K> {
     /// The source decides which objects it returns: selectors and other request parameters have no effect, and a
     /// namespace only appears in the informer's name.
     pub fn builder_from(source: impl ListWatch<K>, kind: K::DynamicType) -> InformerBuilder<K> {
-        InformerBuilder::new(From::Own(Arc::new(source)), kind)
+        InformerBuilder::new(Origin::Custom(Arc::new(source)), kind)
     }
 }
 
@@ -145,9 +145,9 @@ impl<K: Kind> InformerBuilder<K> {
         self
     }
 
-    fn new(from: From<K>, kind: K::DynamicType) -> InformerBuilder<K> {
+    fn new(origin: Origin<K>, kind: K::DynamicType) -> InformerBuilder<K> {
         InformerBuilder {
-            from,
+            origin,
             kind,
             cluster_scoped: is_cluster_scoped::<K>(),
             options: Options::default(),
@@ -464,7 +464,7 @@ impl<K: Kind> InformerBuilder<K> {
             self.options.namespaces.iter().map(String::as_str).collect()
         };
         let resource = WatchedResource::of::<K>(&self.kind, namespaces.iter().copied());
-        let several = matches!(self.from, From::Client(_)) && namespaces.len() > 1;
+        let several = matches!(self.origin, Origin::Client(_)) && namespaces.len() > 1;
         let (sources, scopes) = if several {
             let namespaces = namespaces.iter().copied();
             (
@@ -523,7 +523,7 @@ impl<K: Kind> InformerBuilder<K> {
 
     /// Creates a source for each namespace, or one for all of them.
     fn sources<'a>(&self, namespaces: impl IntoIterator<Item = Option<&'a str>>) -> Vec<Source<K>> {
-        let is_requested = matches!(self.from, From::Client(_));
+        let is_requested = matches!(self.origin, Origin::Client(_));
         let named = |namespace: Option<&str>, list_watch| Source {
             list_watch,
             resource: WatchedResource::of::<K>(&self.kind, namespace),
@@ -531,9 +531,9 @@ impl<K: Kind> InformerBuilder<K> {
             start_over: Arc::new(Notify::new()),
         };
         let namespaces = namespaces.into_iter();
-        match &self.from {
-            From::Own(source) => namespaces.map(|at| named(at, Arc::clone(source))).collect(),
-            From::Client(client) => {
+        match &self.origin {
+            Origin::Custom(source) => namespaces.map(|at| named(at, Arc::clone(source))).collect(),
+            Origin::Client(client) => {
                 // Preparing the type for the wire format is slow, and the result is the same in all namespaces.
                 let api = ApiListWatch::<K>::new(client.clone(), &self.kind, None)
                     .wire_format(self.options.wire_format)
