@@ -112,7 +112,14 @@ enum Origin<K> {
 
 impl<K: Kind> SharedInformer<K> {
     /// Returns a builder for an informer of a typed kind.
-    #[doc(alias("NewPodInformer", "NewInformerWithOptions"))]
+    #[doc(alias(
+        "NewPodInformer",
+        "NewInformer",
+        "NewIndexerInformer",
+        "NewTransformingInformer",
+        "NewInformerWithOptions",
+        "NewSharedIndexInformerWithOptions"
+    ))]
     #[must_use]
     pub fn builder(client: Client) -> InformerBuilder<K>
     where
@@ -131,6 +138,7 @@ impl<K: Kind> SharedInformer<K> {
     ///
     /// The source decides which objects it returns: selectors and other request parameters have no effect, and a
     /// namespace only appears in the informer's name.
+    #[doc(alias = "NewReflector")]
     pub fn builder_from(source: impl ListWatch<K>, kind: K::DynamicType) -> InformerBuilder<K> {
         InformerBuilder::new(Origin::Custom(Arc::new(source)), kind)
     }

@@ -72,7 +72,7 @@ impl<K: Kind> SharedInformer<K> {
     ///
     /// # Cancel safety
     /// Dropping the future stops the informer without waiting for it. [`SharedInformer::shutdown`] waits.
-    #[doc(alias = "RunWithContext")]
+    #[doc(alias("RunWithContext", "ListAndWatch"))]
     pub async fn run(&self, stop: CancellationToken) -> Result<(), Error> {
         // A task of its own, so that the informer stops in order even if this future is dropped.
         let mut informer = tokio::spawn(self.begin()?.run());

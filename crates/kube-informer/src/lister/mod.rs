@@ -34,7 +34,7 @@ pub use crate::pipeline::store::Objects;
 /// # Ok(())
 /// # }
 /// ```
-#[doc(alias("GenericLister", "PodLister", "reflector::Store"))]
+#[doc(alias("GenericLister", "NewGenericLister", "PodLister", "reflector::Store"))]
 pub struct Lister<K> {
     store: Arc<Store<K>>,
 }
@@ -130,6 +130,7 @@ pub struct NamespaceLister<'a, K> {
 
 impl<K: Kind> NamespaceLister<'_, K> {
     /// Returns the objects of the namespace whose labels match.
+    #[doc(alias = "ListAllByNamespace")]
     #[must_use]
     pub fn list(&self, selector: &Selector) -> Vec<Object<K>> {
         self.store.read(|contents| {
