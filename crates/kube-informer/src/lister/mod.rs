@@ -101,12 +101,6 @@ impl<K: Kind> Lister<K> {
     }
 }
 
-impl<K> Lister<K> {
-    fn store(&self) -> &Arc<Store<K>> {
-        &self.store
-    }
-}
-
 impl<K> Clone for Lister<K> {
     fn clone(&self) -> Self {
         Lister {
