@@ -177,6 +177,7 @@ fn user_functions_may_use_their_informer_when_they_are_dropped() {
             })
             .build();
         built.set(informer.clone()).unwrap();
+        informer.index("number", |_: &ConfigMap| [1_u8]).unwrap();
         let last = ask();
         let refused = informer.index("number", move |_: &ConfigMap| {
             {
