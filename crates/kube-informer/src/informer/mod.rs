@@ -325,25 +325,6 @@ impl<K: Kind> SharedInformer<K> {
     }
 }
 
-/// A weak reference to an informer.
-#[cfg(feature = "metrics")]
-pub(crate) struct WeakInformer<K>(std::sync::Weak<InformerShared<K>>);
-
-#[cfg(feature = "metrics")]
-impl<K> SharedInformer<K> {
-    pub(crate) fn downgrade(&self) -> WeakInformer<K> {
-        WeakInformer(Arc::downgrade(&self.shared))
-    }
-}
-
-#[cfg(feature = "metrics")]
-impl<K> WeakInformer<K> {
-    pub(crate) fn upgrade(&self) -> Option<SharedInformer<K>> {
-        let shared = self.0.upgrade()?;
-        Some(SharedInformer { shared })
-    }
-}
-
 impl<K> Clone for SharedInformer<K> {
     fn clone(&self) -> Self {
         SharedInformer {
