@@ -5,6 +5,7 @@ mod served;
 mod stream;
 mod watch;
 
+use std::fmt::Debug;
 use std::num::NonZeroU32;
 use std::time::Duration;
 
@@ -199,25 +200,6 @@ pub(crate) enum Input<O> {
     StartOver,
 }
 
-impl<O> Input<O> {
-    fn name(&self) -> &'static str {
-        match self {
-            Input::Page { .. } => "page",
-            Input::Opened => "opened watch",
-            Input::Event { .. } => "event",
-            Input::Bookmark { .. } => "bookmark",
-            Input::Collected => "collected object",
-            Input::Applied => "applied delta",
-            Input::Closed => "closed watch",
-            Input::Failed(_) => "failure",
-            Input::TimedOut => "timeout",
-            Input::Served(_) => "discovery result",
-            Input::Waited => "end of wait",
-            Input::StartOver => "start over",
-        }
-    }
-}
-
 /// The version of a listed object that the cache should contain, found under [`Trust::Doubted`].
 pub(crate) type Contradiction = Option<ResourceVersion>;
 
@@ -330,21 +312,6 @@ enum Phase {
     Waiting(AfterWait),
 }
 
-impl Phase {
-    fn name(&self) -> &'static str {
-        match self {
-            Phase::Listing(_) => "a list",
-            Phase::Streaming(_) => "a streaming list",
-            Phase::OpeningWatch(_) => "an opening watch",
-            Phase::Watching(_) => "a watch",
-            Phase::Applying { .. } => "an event",
-            Phase::Replacing(_) => "a replacement",
-            Phase::CheckingServed { .. } => "a discovery request",
-            Phase::Waiting(_) => "a wait",
-        }
-    }
-}
-
 /// The next step after the cache was replaced.
 #[derive(Debug)]
 enum AfterReplace {
@@ -395,7 +362,7 @@ impl Machine {
     }
 
     /// Decides the next action after the result of the last one.
-    pub(crate) fn handle<O>(&mut self, now: Instant, input: Input<O>) -> Decision<O> {
+    pub(crate) fn handle<O: Debug>(&mut self, now: Instant, input: Input<O>) -> Decision<O> {
         match (self.take_phase(), input) {
             (
                 Phase::Listing(listing),
@@ -465,11 +432,7 @@ impl Machine {
             // The driver returns only the documented results of an action. For any other, the reflector
             // restarts and reports an internal error.
             (phase, input) => {
-                let error = format!(
-                    "unexpected reflector input `{}` in {}",
-                    input.name(),
-                    phase.name()
-                );
+                let error = format!("unexpected reflector input {input:?} in {phase:?}");
                 self.wait(now, AfterWait::Restart, None)
                     .reporting(Error::internal(error))
             }

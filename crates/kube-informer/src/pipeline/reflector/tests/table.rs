@@ -420,7 +420,7 @@ fn contract_12_an_unexpected_result_is_reported_and_the_list_starts_again() {
     let mut play = play(plain(), "list 0 by 500", &[]);
     let report = play.handle(Input::Waited).expect("it is reported").to_string();
     assert!(
-        report.contains("internal error") && report.contains("`end of wait` in a list"),
+        report.contains("internal error") && report.contains("Waited in Listing"),
         "{report}"
     );
     assert_eq!(describe(&play.action), "wait 800ms");
