@@ -90,6 +90,29 @@ impl From<Vec<Value>> for Value {
     }
 }
 
+/// Data without a schema: objects become maps, and whole numbers integers.
+impl From<&serde_json::Value> for Value {
+    fn from(json: &serde_json::Value) -> Value {
+        use serde_json::Value as Json;
+        match json {
+            Json::Null => Value::Null,
+            Json::Bool(b) => Value::Bool(*b),
+            Json::Number(n) => match n.as_i64() {
+                Some(n) => Value::Int(n),
+                None => Value::Double(n.as_f64().unwrap_or(f64::NAN)),
+            },
+            Json::String(text) => Value::from(text.as_str()),
+            Json::Array(items) => Value::from(items.iter().map(Value::from).collect::<Vec<Value>>()),
+            Json::Object(fields) => {
+                let fields = fields.iter();
+                let fields =
+                    fields.map(|(name, field)| (Key::String(name.as_str().into()), Value::from(field)));
+                Value::Map(Arc::new(fields.collect()))
+            }
+        }
+    }
+}
+
 impl From<&Key> for Value {
     fn from(key: &Key) -> Value {
         match key {
