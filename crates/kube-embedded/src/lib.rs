@@ -40,6 +40,8 @@
 //!   preconditions, finalizers; background, foreground and orphaning deletion; deletion of namespaces.
 //! - **Validation**: the server accepts and rejects the objects that operators usually write as a real server does, with
 //!   its codes and reasons.
+//! - **Admission**: validating admission policies with their bindings and parameters, which may be custom resources. A write is
+//!   denied or allowed with a warning by the CEL expressions of the policies that match it, in the words of a real server.
 //! - **Permissions**: with [`Authorization::Rbac`], users and service accounts with the permissions of roles and bindings,
 //!   tokens, impersonation and access reviews. [`Server::client_as`] returns a client of any user.
 //! - **kubectl**: the recorded sessions in `tests/kubectl/sessions` are reproduced word for word.
@@ -52,8 +54,8 @@
 //!
 //! - **Nodes**: pods are neither scheduled nor run. The only controllers are garbage collection, namespace deletion, the status
 //!   of custom resource definitions and, with RBAC, the aggregation of cluster roles. Namespaces get no service account.
-//! - **Admission**: webhooks, admission policies, conversion webhooks and quotas are stored without effect. So are priority,
-//!   runtime, storage and ingress classes, LimitRanges, and the levels of pod security.
+//! - **Other admission**: webhooks, mutating admission policies, conversion webhooks and quotas are stored without effect. So
+//!   are priority, runtime, storage and ingress classes, LimitRanges, and the levels of pod security.
 //! - **Client certificates** do not authenticate. Without [`Authorization::Rbac`], all users may do everything.
 //! - **Complete validation**: rare fields are not checked, for example a probe's header, a volume's mode, an autoscaler's metrics,
 //!   a job's conditions, or string formats such as `creditcard`. Warnings about valid objects are not sent. Addresses and node
@@ -81,6 +83,7 @@
 
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
+mod admission;
 mod api;
 mod auth;
 mod cel;

@@ -7,6 +7,7 @@ use http::{HeaderMap, HeaderName, Method};
 
 use crate::auth::User;
 use crate::request::Query;
+use crate::verbs::Warnings;
 
 /// What is known of a request besides its body.
 pub(super) struct Head {
@@ -16,6 +17,8 @@ pub(super) struct Head {
     pub(super) headers: HeaderMap,
     /// Who sends it, if requests are authenticated.
     pub(super) user: Option<Arc<User>>,
+    /// What the client is warned of, whether the request succeeds or not.
+    pub(super) warnings: Warnings,
 }
 
 impl Head {

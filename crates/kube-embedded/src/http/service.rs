@@ -26,7 +26,7 @@ use crate::response::{Body, encode};
 use crate::status::{Result, Status};
 use crate::table::IncludeObject;
 use crate::verbs::{
-    self, DeleteOptions, Deleted, ListOptions, PatchKind, View, WriteOptions, WriteResult, Written,
+    self, DeleteOptions, Deleted, ListOptions, PatchKind, View, Warnings, WriteOptions, WriteResult, Written,
     answers_with_object, leads_to_a_node,
 };
 
@@ -60,6 +60,7 @@ where
         query: Query::parse(parts.uri.query().unwrap_or_default()),
         headers: parts.headers,
         user: None,
+        warnings: Warnings::default(),
     };
     let permit = Permit::request(cluster, &mut head);
     let registry = cluster.registry();
@@ -107,7 +108,7 @@ where
     // An answer that overtakes its request is lost to some clients of HTTP/2, curl among them.
     drain(&mut body).await;
     let mut response = answer.unwrap_or_else(|status| failed(&status, head.pretty()));
-    if let Some(text) = &deprecation {
+    for text in deprecation.iter().chain(&head.warnings.take()) {
         warn(&mut response, text);
     }
     if head.method == Method::HEAD {
@@ -196,6 +197,7 @@ where
         return Err(Status::not_acceptable(OFFERED));
     }
     if leads_to_a_node(&path) {
+        verbs::check_connection(cluster, &path, &head.query, head.user.as_ref(), &head.warnings)?;
         verbs::connect(cluster, &path, &head.query, &*verbs::find(cluster, &path)?)?;
         return Ok(respond(
             StatusCode::NO_CONTENT,
@@ -231,18 +233,23 @@ where
         }
         Verb::Delete => {
             let bytes = read(body).await?;
-            let options = DeleteOptions::parse(&head.query, &delete_body(head, &bytes)?)?;
+            let options = delete_options(head, &bytes)?;
             let deleted = verbs::delete(cluster, &path, &options)?;
             Ok(ok(deletion(&path, &deleted, &view)?, representation))
         }
         Verb::DeleteCollection => {
             let bytes = read(body).await?;
-            let options = DeleteOptions::parse(&head.query, &delete_body(head, &bytes)?)?;
+            let options = delete_options(head, &bytes)?;
             let list = ListOptions::parse(&head.query, &path.resource, None, false)?;
             let page = verbs::delete_collection(cluster, &path, &list, &options).await?;
             Ok(respond(StatusCode::OK, page.body(&view)?, representation))
         }
     }
+}
+
+fn delete_options(head: &Head, bytes: &Bytes) -> Result<DeleteOptions> {
+    let options = DeleteOptions::parse(&head.query, &delete_body(head, bytes)?)?;
+    Ok(options.of_request(head.user.clone(), head.warnings.clone()))
 }
 
 fn write(
@@ -260,8 +267,8 @@ fn write(
         Verb::Update => "UpdateOptions",
         _ => "PatchOptions",
     };
-    let mut options = WriteOptions::parse(&head.query, options_type, agent)?;
-    options.user.clone_from(&head.user);
+    let (user, warnings) = (head.user.clone(), head.warnings.clone());
+    let options = WriteOptions::parse(&head.query, options_type, agent, user, warnings)?;
     let patch_kind = match verb {
         Verb::Patch => Some(PatchKind::parse(&content_type, path.resource.custom().is_some())?),
         _ => None,

@@ -3,6 +3,7 @@
 //! Metadata is judged for all kinds; specs are judged where people make mistakes most often. An object that passes here
 //! is not proven right in every detail, but one that fails would fail on a real server with the same message.
 
+mod admission;
 mod cluster;
 mod config;
 mod containers;
@@ -96,6 +97,12 @@ pub(crate) fn validate(
         ("rbac.authorization.k8s.io", "Role" | "ClusterRole") => rbac::role(kind, object, &mut errors),
         ("rbac.authorization.k8s.io", _) => rbac::binding(kind, object, old, &mut errors),
         ("storage.k8s.io", _) => storage::storage_kind(kind, object, old, &mut errors),
+        ("admissionregistration.k8s.io", "ValidatingAdmissionPolicy") => {
+            admission::policy(object, &mut errors);
+        }
+        ("admissionregistration.k8s.io", "ValidatingAdmissionPolicyBinding") => {
+            admission::binding(object, &mut errors);
+        }
         ("admissionregistration.k8s.io", _) => cluster::webhooks(object, &mut errors),
         ("apiregistration.k8s.io", "APIService") => cluster::api_service(object, &mut errors),
         ("certificates.k8s.io", "CertificateSigningRequest") => cluster::signing_request(object, &mut errors),

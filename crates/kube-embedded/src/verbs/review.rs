@@ -24,7 +24,7 @@ pub(super) fn review(
     options: &WriteOptions,
 ) -> Result<Value> {
     let resource = &path.resource;
-    let user = options.user.as_deref();
+    let user = options.user();
     let mut answer = body.object.clone();
     answer["kind"] = resource.kind.as_str().into();
     answer["apiVersion"] = resource.api_version().into();

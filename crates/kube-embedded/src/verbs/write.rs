@@ -6,6 +6,9 @@ use jiff::Timestamp;
 use serde_json::{Value, json};
 
 use super::list::find;
+use super::policies::{Checked, Origin, Warnings, check_policies, sent_options};
+use super::subresource::scale_for_update;
+use crate::admission::Operation;
 use crate::api::Resource;
 use crate::auth::{RBAC_GROUP, RoleWrite, User, aggregated_rules, check_escalation};
 use crate::cluster::Cluster;
@@ -30,13 +33,19 @@ pub(crate) struct WriteOptions {
     pub(crate) validation: FieldValidation,
     /// Who is recorded as the owner of what changes.
     pub(crate) manager: String,
-    /// The user, if the request was authorized.
-    pub(crate) user: Option<Arc<User>>,
+    /// The request, if a client sent it.
+    pub(crate) origin: Option<Origin>,
 }
 
 impl WriteOptions {
     /// Reads the query of a write; `options` is the option type named in errors.
-    pub(crate) fn parse(query: &Query, options: &str, user_agent: &str) -> Result<WriteOptions> {
+    pub(crate) fn parse(
+        query: &Query,
+        options: &str,
+        user_agent: &str,
+        user: Option<Arc<User>>,
+        warnings: Warnings,
+    ) -> Result<WriteOptions> {
         let dry_run = query.dry_run(options)?;
         let validation = FieldValidation::parse(query, options)?;
         let manager = match query.text("fieldManager") {
@@ -53,8 +62,25 @@ impl WriteOptions {
             dry_run,
             validation,
             manager,
-            user: None,
+            origin: Some(Origin {
+                user,
+                options: sent_options(query),
+                warnings,
+            }),
         })
+    }
+
+    /// Returns the user, if the request was authorized.
+    pub(super) fn user(&self) -> Option<&User> {
+        self.origin.as_ref()?.user.as_deref()
+    }
+
+    /// Returns the options of a write that follows from the request. No policy applies to it.
+    pub(super) fn of_server(&self) -> WriteOptions {
+        WriteOptions {
+            origin: None,
+            ..self.clone()
+        }
     }
 }
 
@@ -154,6 +180,17 @@ pub(crate) fn create_object(
         object["status"] = crd::initial_status(&object);
     }
     let key = key_of(resource, &object);
+    let checked = Checked {
+        operation: Operation::Create,
+        resource,
+        subresource: None,
+        namespace: key.namespace(),
+        name: key.name(),
+        object: Some(&object),
+        old: None,
+        dry_run: options.dry_run,
+    };
+    check_policies(cluster, options.origin.as_ref(), &checked)?;
     if let Some(there) = cluster.store.get(&resource.collection, &key) {
         return Err(exists(resource, &key, generated, there.deleting));
     }
@@ -271,6 +308,7 @@ fn try_change(
     if resource.is("apiextensions.k8s.io", "CustomResourceDefinition") && path.subresource.is_none() {
         new["status"] = crd::updated_status(&new, old);
     }
+    check_change(cluster, path, options, old, &new)?;
     let finished = is_finished(&new);
     if new == *old && !finished {
         return Ok(WriteResult::Stored(current.clone()));
@@ -289,6 +327,35 @@ fn try_change(
         Ok(stored) => Ok(WriteResult::Stored(stored)),
         Err(Stale) => Err(Retry::Yes),
     }
+}
+
+/// Applies the policies to a change of an object or of a part of one.
+fn check_change(
+    cluster: &Cluster,
+    path: &ObjectPath,
+    options: &WriteOptions,
+    old: &Value,
+    new: &Value,
+) -> Result<()> {
+    let checked = |old, new| Checked {
+        operation: Operation::Update,
+        resource: &path.resource,
+        subresource: path.subresource.as_deref(),
+        namespace: path.namespace.as_deref(),
+        name: path.name.as_deref().unwrap_or_default(),
+        object: Some(new),
+        old: Some(old),
+        dry_run: options.dry_run,
+    };
+    let origin = options.origin.as_ref();
+    if path.subresource.as_deref() != Some("scale") {
+        return check_policies(cluster, origin, &checked(old, new));
+    }
+    let (old, new) = (
+        scale_for_update(&path.resource, old)?,
+        scale_for_update(&path.resource, new)?,
+    );
+    check_policies(cluster, origin, &checked(&old, &new))
 }
 
 /// Writes an object, given in the version of `resource`, and sees to what follows from it.
@@ -370,7 +437,7 @@ fn check_grants(
     new: &Value,
     options: &WriteOptions,
 ) -> Result<()> {
-    let Some(user) = &options.user else { return Ok(()) };
+    let Some(user) = options.user() else { return Ok(()) };
     if resource.group != RBAC_GROUP {
         return Ok(());
     }
