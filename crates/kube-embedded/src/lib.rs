@@ -62,11 +62,15 @@
 //!   ports of services are assigned, but not checked against the ranges of a cluster.
 //! - **Wording** that neither a client nor a recorded session depends on.
 //!
-//! CEL rules (`x-kubernetes-validations`) have the functions and the errors of Kubernetes 1.36, with these differences. The
-//! cost of a rule is not estimated: a definition without `maxItems` or `maxLength`, which a real server rejects because a rule
-//! could become too expensive, is accepted. The limits while a rule runs are those of a real server (1,000,000 per evaluation,
-//! 10,000,000 per object), but costs are counted more roughly. After a syntax error, only the first error is reported, and
-//! the tokens that it expected may differ. Timestamps are printed in UTC. The functions of `authorizer` do not exist.
+//! CEL rules (`x-kubernetes-validations`) and the expressions of policies have the functions and the errors of Kubernetes 1.36,
+//! with these differences. The cost of a rule is not estimated: a definition without `maxItems` or `maxLength`, which a real
+//! server rejects because a rule could become too expensive, is accepted. The limits while an expression runs are those of a
+//! real server (1,000,000 per evaluation, 10,000,000 per object or policy), but costs are counted more roughly. After a syntax
+//! error, only the first error is reported, and the tokens that it expected may differ. Timestamps are printed in UTC.
+//!
+//! Policies apply at once, to all requests of clients, but not to the writes of the server itself: garbage collection, deletion
+//! of namespaces and [`Server::load`]. `authorizer` decides by RBAC, or allows everything without [`Authorization::Rbac`]. The
+//! types of expressions are not checked against the kinds of a policy, so its status has no warnings. There is no audit log.
 //!
 //! # How it is tested
 //!

@@ -22,7 +22,10 @@ struct Fixture {
 
 impl Fixture {
     async fn new() -> Fixture {
-        let server = TestServer::start().await;
+        Fixture::on(TestServer::start().await)
+    }
+
+    fn on(server: TestServer) -> Fixture {
         Fixture {
             raw: server.raw(),
             namespace: server.namespace.clone(),
@@ -488,6 +491,71 @@ async fn variables_are_evaluated_when_they_are_used() {
         "expression '!has(object.metadata.labels) || variables.team in variables.teams' resulted in error: composited \
          variable \"team\" fails to evaluate: no such key: team",
     );
+}
+
+/// A policy that asks whether the user could do something else, too.
+#[tokio::test]
+async fn policy_checks_permissions_of_the_user() {
+    let test = Fixture::on(TestServer::with_rbac().await);
+    let raw = &test.raw;
+    let user = format!("jane-{}", test.namespace);
+    let roles = "/apis/rbac.authorization.k8s.io/v1/namespaces/{ns}/roles";
+    let role = |verbs: &[&str]| {
+        let rules = json!([
+            { "apiGroups": [""], "resources": ["configmaps"], "verbs": ["create"] },
+            { "apiGroups": [""], "resources": ["secrets"], "verbs": verbs },
+        ]);
+        json!({ "metadata": { "name": "writer" }, "rules": rules })
+    };
+    assert_eq!(raw.post(roles, &role(&["list"])).await.code, 201);
+    let binding = json!({
+        "metadata": { "name": "writer" },
+        "roleRef": { "apiGroup": "rbac.authorization.k8s.io", "kind": "Role", "name": "writer" },
+        "subjects": [{ "apiGroup": "rbac.authorization.k8s.io", "kind": "User", "name": user }],
+    });
+    let bindings = "/apis/rbac.authorization.k8s.io/v1/namespaces/{ns}/rolebindings";
+    assert_eq!(raw.post(bindings, &binding).await.code, 201);
+    let spec = json!({
+        "variables": [{ "name": "secrets", "expression": "authorizer.group('').resource('secrets')" }],
+        "validations": [{
+            "expression": "variables.secrets.namespace(request.namespace).check('get').allowed() && \
+                authorizer.requestResource.check('create').allowed()",
+            "messageExpression": "request.userInfo.username + ' may not read secrets'",
+        }],
+    });
+    test.apply(&spec, &json!({})).await;
+    let create = |query: &'static str| {
+        let headers = [
+            ("impersonate-user", user.clone()),
+            ("content-type", "application/json".into()),
+        ];
+        async move {
+            let headers: Vec<(&str, &str)> = headers
+                .iter()
+                .map(|(name, value)| (*name, value.as_str()))
+                .collect();
+            let object = json!({ "metadata": { "name": "x" } }).to_string();
+            let path = format!("{MAPS}{query}");
+            raw.ask(http::Method::POST, &path, &headers, object).await
+        }
+    };
+    test.wait_for("the role", || async { create("?dryRun=All").await.code != 403 })
+        .await;
+    let refused = create("").await;
+    test.assert_denied(
+        &refused,
+        "configmaps \"x\"",
+        &format!("{user} may not read secrets"),
+    );
+    assert_eq!(
+        raw.put(&format!("{roles}/writer"), &role(&["get"])).await.code,
+        200
+    );
+    test.wait_for("the permission", || async {
+        create("?dryRun=All").await.code == 201
+    })
+    .await;
+    assert_eq!(create("").await.code, 201);
 }
 
 #[tokio::test]

@@ -11,6 +11,11 @@ use crate::status::{FieldError, FieldErrorKind};
 /// The variable whose fields are the variables of the policy.
 pub(super) const VARIABLES: &str = "variables";
 
+/// The variable that checks permissions.
+pub(super) const AUTHORIZER: &str = "authorizer";
+/// The check of the permission for the resource of the request.
+pub(super) const REQUEST_RESOURCE: &str = "authorizer.requestResource";
+
 /// The types that an expression may have.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Returns {
@@ -74,15 +79,25 @@ impl Compiler {
 
     /// Compiles a match condition, which cannot use the variables of the policy.
     pub(super) fn condition(&self, expression: &str) -> Result<Program, CompileError> {
-        compile(expression, &self.types(None), Returns::Bool)
+        compile(expression, &self.types(None, true), Returns::Bool)
     }
 
     /// Compiles any other expression.
     pub(super) fn expression(&self, expression: &str, returns: Returns) -> Result<Program, CompileError> {
-        compile(expression, &self.types(self.fields.as_ref()), returns)
+        // Only messages are strings. They cannot check permissions.
+        let has_permissions = returns != Returns::String;
+        compile(
+            expression,
+            &self.types(self.fields.as_ref(), has_permissions),
+            returns,
+        )
     }
 
-    fn types(&self, fields: Option<&BTreeMap<String, Type>>) -> Vec<(&'static str, Type)> {
+    fn types(
+        &self,
+        fields: Option<&BTreeMap<String, Type>>,
+        has_permissions: bool,
+    ) -> Vec<(&'static str, Type)> {
         let mut types = vec![
             ("object", Type::Dyn),
             ("oldObject", Type::Dyn),
@@ -91,6 +106,11 @@ impl Compiler {
         ];
         if self.has_params {
             types.push(("params", Type::Dyn));
+        }
+        if has_permissions {
+            types.push((AUTHORIZER, Type::Library("kubernetes.authorization.Authorizer")));
+            let check = Type::Library("kubernetes.authorization.ResourceCheck");
+            types.push((REQUEST_RESOURCE, check));
         }
         if let Some(fields) = fields {
             let object = ObjectType {

@@ -1,6 +1,8 @@
 //! Evaluates a policy for one request and one parameter.
 
+use super::compile::{AUTHORIZER, REQUEST_RESOURCE};
 use super::input::Input;
+use super::permissions::Permissions;
 use super::policy::{Expression, Policy, Validation};
 use crate::cel::{Activation, Budget, Value};
 
@@ -59,6 +61,33 @@ impl Denial {
     }
 }
 
+/// The values of the variables of expressions.
+pub(super) struct Variables<'a> {
+    pub(super) input: &'a Input,
+    pub(super) params: Value,
+    pub(super) namespace: &'a Value,
+    /// For policies that use them.
+    pub(super) permissions: Option<&'a Permissions>,
+}
+
+impl Variables<'_> {
+    /// Returns the variables by their names.
+    fn named(&self, namespace: &Value) -> Vec<(&'static str, Value)> {
+        let mut named = vec![
+            ("object", self.input.object.clone()),
+            ("oldObject", self.input.old.clone()),
+            ("request", self.input.request.clone()),
+            ("params", self.params.clone()),
+            ("namespaceObject", namespace.clone()),
+        ];
+        if let Some(permissions) = self.permissions {
+            named.push((AUTHORIZER, permissions.authorizer.clone()));
+            named.push((REQUEST_RESOURCE, permissions.of_request.clone()));
+        }
+        named
+    }
+}
+
 /// The budget is used up.
 struct Exhausted;
 
@@ -88,13 +117,13 @@ fn evaluate(
 
 impl Policy {
     /// Returns why the policy denies a request; nothing if it allows it or is not about it.
-    pub(super) fn evaluate(&self, input: &Input, params: &Value, namespace: &Value) -> Vec<Denial> {
-        match self.is_about(input, params) {
+    pub(super) fn evaluate(&self, variables: &Variables<'_>) -> Vec<Denial> {
+        match self.is_about(variables) {
             Ok(true) => {}
             Ok(false) => return Vec::new(),
             Err(why) => return self.failed(why),
         }
-        let variables = variables(input, params, namespace);
+        let variables = variables.named(variables.namespace);
         let activation = Activation::new(&variables, &self.variables);
         let Ok(mut denials) = self.validate(&activation) else {
             return self.failed(Exhausted::MESSAGE.into());
@@ -116,9 +145,9 @@ impl Policy {
     }
 
     /// Evaluates the match conditions. One that is false makes up for errors of the others.
-    fn is_about(&self, input: &Input, params: &Value) -> Result<bool, String> {
+    fn is_about(&self, variables: &Variables<'_>) -> Result<bool, String> {
         // The server does not give the namespace to match conditions.
-        let variables = variables(input, params, &Value::Null);
+        let variables = variables.named(&Value::Null);
         let activation = Activation::new(&variables, &self.variables);
         let mut budget = Budget::of(CONDITIONS);
         let mut values = Vec::new();
@@ -219,14 +248,4 @@ impl Validation {
             self.message.clone()
         }
     }
-}
-
-fn variables(input: &Input, params: &Value, namespace: &Value) -> [(&'static str, Value); 5] {
-    [
-        ("object", input.object.clone()),
-        ("oldObject", input.old.clone()),
-        ("request", input.request.clone()),
-        ("params", params.clone()),
-        ("namespaceObject", namespace.clone()),
-    ]
 }

@@ -8,6 +8,7 @@ mod evaluate;
 mod input;
 mod matching;
 mod params;
+mod permissions;
 mod policy;
 mod request;
 #[cfg(test)]
@@ -23,11 +24,13 @@ use serde_json::Value as Json;
 pub(crate) use self::request::{Operation, Request};
 pub(crate) use self::validate::check_policy;
 
-use self::evaluate::{Denial, Reason};
+use self::evaluate::{Denial, Reason, Variables};
 use self::input::Inputs;
 use self::matching::Matched;
+use self::permissions::Permissions;
 use self::policy::{Action, Binding, Policy};
 use crate::api::Registry;
+use crate::auth::Access;
 use crate::cel::Value;
 use crate::status::{Result, Status};
 use crate::store::{Key, Stamp, Store, Stored};
@@ -44,9 +47,14 @@ pub(crate) struct Admission {
 }
 
 impl Admission {
+    /// Returns whether there are bindings. Without them, no policy applies.
+    pub(crate) fn has_bindings(store: &Store) -> bool {
+        store.len(BINDINGS) > 0
+    }
+
     /// Returns the policies that the stored objects define; `None` if there are no bindings.
     pub(crate) fn policies(&self, store: &Store) -> Option<Arc<Policies>> {
-        if store.len(BINDINGS) == 0 {
+        if !Admission::has_bindings(store) {
             return None;
         }
         let mut compiled = self.compiled.lock();
@@ -69,6 +77,7 @@ impl Admission {
 pub(crate) struct State<'a> {
     pub(crate) store: &'a Store,
     pub(crate) registry: &'a Registry,
+    pub(crate) access: &'a Access,
 }
 
 /// The policies that have bindings.
@@ -114,6 +123,7 @@ impl Policies {
             state,
             request,
             inputs: Inputs::default(),
+            permissions: None,
             warnings: Vec::new(),
             denied: None,
         };
@@ -134,6 +144,8 @@ struct Check<'a> {
     state: State<'a>,
     request: &'a Request<'a>,
     inputs: Inputs,
+    /// Made when a policy needs them.
+    permissions: Option<Permissions>,
     warnings: Vec<String>,
     /// Message and reason of the first denial.
     denied: Option<(String, Reason)>,
@@ -194,9 +206,22 @@ impl Check<'_> {
         }
         let namespace = self.namespace()?;
         let input = self.inputs.of(self.request, matched);
+        let permissions = policy.uses_permissions.then(|| {
+            let State { access, store, .. } = self.state;
+            &*self
+                .permissions
+                .get_or_insert_with(|| Permissions::new(access, store, self.request))
+        });
         let outcomes: Vec<_> = params
             .iter()
-            .map(|params| policy.evaluate(input, &Value::from(params), &namespace))
+            .map(|params| {
+                policy.evaluate(&Variables {
+                    input,
+                    params: Value::from(params),
+                    namespace: &namespace,
+                    permissions,
+                })
+            })
             .collect();
         for denial in outcomes.iter().flatten() {
             self.denial(policy, binding, denial);

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use serde_json::Value as Json;
 
-use super::compile::{CompileError, Compiler, Returns, VARIABLES};
+use super::compile::{AUTHORIZER, CompileError, Compiler, Returns, VARIABLES};
 use super::evaluate::Reason;
 use super::matching::MatchResources;
 use super::params::{ParamKind, ParamRef};
@@ -21,6 +21,8 @@ pub(super) struct Policy {
     /// A request is allowed if an expression of the policy cannot be evaluated.
     pub(super) ignores_errors: bool,
     pub(super) param_kind: Option<ParamKind>,
+    /// An expression may refer to `authorizer`.
+    pub(super) uses_permissions: bool,
     pub(super) conditions: Vec<Expression>,
     pub(super) variables: Fields,
     pub(super) validations: Vec<Validation>,
@@ -97,6 +99,7 @@ impl Policy {
             constraints: MatchResources::read(&spec["matchConstraints"]),
             ignores_errors: text(spec, "failurePolicy") == "Ignore",
             param_kind: ParamKind::read(&spec["paramKind"]),
+            uses_permissions: spec.to_string().contains(AUTHORIZER),
             conditions: items(spec, "matchConditions").iter().map(condition).collect(),
             validations: items(spec, "validations")
                 .iter()

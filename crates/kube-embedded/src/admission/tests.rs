@@ -2,12 +2,13 @@
 
 use std::sync::Arc;
 
+use ring::hmac;
 use serde_json::{Value as Json, json};
 
 use super::matching::MatchResources;
 use super::{Admission, BINDINGS, Operation, POLICIES, Request, State, check_policy};
 use crate::api::Registry;
-use crate::auth::User;
+use crate::auth::{Access, Authorization, User};
 use crate::status::Result;
 use crate::store::{EventKind, Key, Store, Write};
 
@@ -15,6 +16,7 @@ struct Fixture {
     store: Store,
     admission: Admission,
     user: User,
+    access: Access,
 }
 
 impl Fixture {
@@ -23,6 +25,7 @@ impl Fixture {
             store: Store::new(10),
             admission: Admission::default(),
             user: User::named("jane"),
+            access: Access::new(Authorization::Rbac, hmac::Key::new(hmac::HMAC_SHA256, b"test")),
         };
         let labels = json!({ "stage": "test" });
         fixture.put(
@@ -85,6 +88,7 @@ impl Fixture {
         let state = State {
             store: &self.store,
             registry,
+            access: &self.access,
         };
         let policies = self.admission.policies(&self.store).expect("policies");
         policies.check(state, &request)
@@ -216,6 +220,7 @@ fn rules_match_requests() {
         let state = State {
             store: &fixture.store,
             registry,
+            access: &fixture.access,
         };
         let matches = |constraints: Json| MatchResources::read(&constraints).matches(state, &request);
         let found = matches(json!({ "resourceRules": [rule] })).expect("a namespace");
@@ -256,6 +261,7 @@ fn other_version_of_a_resource_does_not_match_exactly() {
         let state = State {
             store: &fixture.store,
             registry,
+            access: &fixture.access,
         };
         let matched = MatchResources::read(&constraints).matches(state, &request);
         let matched = matched.expect("a namespace").map(|matched| matched.0);
@@ -286,6 +292,7 @@ fn namespaces_are_selected_by_their_labels() {
         let state = State {
             store: &fixture.store,
             registry,
+            access: &fixture.access,
         };
         let matched = MatchResources::read(&constraints).matches(state, &request);
         matched.map(|matched| matched.is_some())
@@ -468,4 +475,98 @@ fn broken_audit_annotation_denies_whatever_the_actions() {
     fixture.bind(spec, &["Audit"]);
     let (warnings, result) = fixture.create("configmaps", &json!({}));
     assert_eq!((warnings, result), (Vec::new(), Ok(())));
+}
+
+#[test]
+fn expressions_check_permissions() {
+    let fixture = Fixture::new();
+    let rules = json!([{ "apiGroups": [""], "resources": ["secrets"], "verbs": ["get"] }]);
+    let group = "rbac.authorization.k8s.io";
+    let subjects = json!([
+        { "kind": "User", "name": "jane" }, { "kind": "ServiceAccount", "namespace": "shop", "name": "robot" },
+    ]);
+    fixture.put(
+        "rbac.authorization.k8s.io/clusterroles",
+        "reader",
+        json!({ "metadata": { "name": "reader" }, "rules": rules }),
+    );
+    fixture.put(
+        "rbac.authorization.k8s.io/clusterrolebindings",
+        "readers",
+        json!({
+            "metadata": { "name": "readers" }, "subjects": subjects,
+            "roleRef": { "apiGroup": group, "kind": "ClusterRole", "name": "reader" },
+        }),
+    );
+    let secrets = "authorizer.group('').resource('secrets').namespace('shop')";
+    for (expression, expected) in [
+        (format!("{secrets}.check('get').allowed()"), "true"),
+        (
+            format!("{secrets}.name('x').subresource('y').check('get').allowed()"),
+            "false",
+        ),
+        (format!("{secrets}.check('list').allowed()"), "false"),
+        (
+            format!("{secrets}.check('list').reason() == '' && !{secrets}.check('get').errored()"),
+            "true",
+        ),
+        (
+            "authorizer.requestResource.check('create').allowed()".into(),
+            "false",
+        ),
+        (
+            "authorizer.path('/healthz').check('get').allowed()".into(),
+            "false",
+        ),
+        (
+            "authorizer.serviceAccount('shop', 'robot').group('').resource('secrets').check('get').allowed()"
+                .into(),
+            "true",
+        ),
+        (
+            "authorizer.serviceAccount('shop', 'other').group('').resource('secrets').check('get').allowed()"
+                .into(),
+            "false",
+        ),
+        (
+            "authorizer.path(' ').check('get').allowed()".into(),
+            "path must not be empty",
+        ),
+        (
+            "authorizer.group('').resource('').check('get').allowed()".into(),
+            "resource must not be empty",
+        ),
+        (
+            "authorizer.serviceAccount('shop', 'A b').path('/').check('get').allowed()".into(),
+            "Invalid service account name",
+        ),
+        (
+            "authorizer.serviceAccount('a.b', 'robot').path('/').check('get').allowed()".into(),
+            "Invalid service account namespace",
+        ),
+        (
+            format!("[1, 2, 3].all(n, {secrets}.check('get').allowed())"),
+            "operation cancelled: actual cost limit exceeded",
+        ),
+    ] {
+        let spec = json!({ "validations": [{ "expression": expression, "message": "no" }] });
+        fixture.bind(spec, &["Deny"]);
+        let (_, result) = fixture.create("configmaps", &json!({}));
+        match (expected, result) {
+            ("true", result) => assert_eq!(result, Ok(()), "{expression}"),
+            ("false", result) => {
+                let message = result.expect_err("a denial").message;
+                assert!(message.ends_with("denied request: no"), "{expression}: {message}");
+            }
+            (why, result) => {
+                let message = result.expect_err("an error").message;
+                let why = format!("resulted in error: {why}");
+                assert!(message.ends_with(&why), "{expression}: {message}");
+            }
+        }
+    }
+    let message = json!({ "expression": "true", "messageExpression": "string(authorizer == null)" });
+    let errors = check_policy(&json!({ "spec": { "validations": [message] } }));
+    let error = errors.first().expect("an error").to_string();
+    assert!(error.contains("undeclared reference to 'authorizer'"), "{error}");
 }

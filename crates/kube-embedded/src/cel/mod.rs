@@ -3,7 +3,7 @@
 //! [`Program::compile`] parses an expression and checks its types, so that what a program refers to exists and what it
 //! calls fits; [`Program::evaluate`] runs it within a [`Budget`]. The functions are those that Kubernetes 1.36 gives to
 //! rules of custom resources and to admission policies: the standard ones, strings, lists, sets, optional values, comprehensions of two variables,
-//! regular expressions, URLs, IP addresses, quantities, versions and formats.
+//! regular expressions, URLs, IP addresses, quantities, versions, formats and permissions.
 //!
 //! The engine is our own because the crate `cel` (checked in November 2026) has no type checker and cannot limit the cost of
 //! an evaluation. Rules about undefined fields could not be rejected, and a rule could block the server.
@@ -24,6 +24,9 @@ mod types;
 mod value;
 
 pub(crate) use self::eval::{Budget, EvalError};
+pub(crate) use self::functions::authorization::{
+    Authorizer, CheckTarget, PermissionCheck, PermissionDecision,
+};
 pub(crate) use self::functions::bytes::decode_base64;
 pub(crate) use self::functions::time::{parse_duration, parse_timestamp};
 pub(crate) use self::lazy::{Activation, Fields};

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use super::list::{self, Page};
 use super::options::ListOptions;
-use super::policies::{Checked, Origin, Warnings, check_policies};
+use super::policies::{Checked, Origin, Warnings, check_policies, has_policies};
 use super::write::commit;
 use crate::admission::Operation;
 use crate::api::Resource;
@@ -218,7 +218,7 @@ fn check_deletion(
     current: &Stored,
     options: &DeleteOptions,
 ) -> Result<()> {
-    if options.origin.is_none() {
+    if options.origin.is_none() || !has_policies(cluster) {
         return Ok(());
     }
     let old = convert::from_stored(current.value(), resource);

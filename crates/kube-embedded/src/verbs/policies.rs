@@ -5,7 +5,9 @@ use std::sync::Arc;
 use parking_lot::Mutex;
 use serde_json::{Value, json};
 
-use crate::admission::{Operation, Request, State};
+use super::subresource::scale_for_update;
+use super::write::WriteOptions;
+use crate::admission::{Admission, Operation, Request, State};
 use crate::api::Resource;
 use crate::auth::User;
 use crate::cluster::Cluster;
@@ -106,6 +108,7 @@ pub(super) fn check_policies(
     let state = State {
         store: &cluster.store,
         registry: &registry,
+        access: &cluster.access,
     };
     let resource = checked.resource;
     let namespace = match checked.namespace {
@@ -130,6 +133,46 @@ pub(super) fn check_policies(
         origin.warnings.add(warning);
     }
     result
+}
+
+/// Returns whether any policy could apply to a request.
+pub(super) fn has_policies(cluster: &Cluster) -> bool {
+    Admission::has_bindings(&cluster.store)
+}
+
+/// Applies the policies to a change of an object or of a part of one.
+///
+/// # Errors
+/// If a policy denies it.
+pub(super) fn check_change(
+    cluster: &Cluster,
+    path: &ObjectPath,
+    options: &WriteOptions,
+    old: &Value,
+    new: &Value,
+) -> Result<()> {
+    if options.origin.is_none() || !has_policies(cluster) {
+        return Ok(());
+    }
+    let checked = |old, new| Checked {
+        operation: Operation::Update,
+        resource: &path.resource,
+        subresource: path.subresource.as_deref(),
+        namespace: path.namespace.as_deref(),
+        name: path.name.as_deref().unwrap_or_default(),
+        object: Some(new),
+        old: Some(old),
+        dry_run: options.dry_run,
+    };
+    let origin = options.origin.as_ref();
+    if path.subresource.as_deref() != Some("scale") {
+        return check_policies(cluster, origin, &checked(old, new));
+    }
+    let (old, new) = (
+        scale_for_update(&path.resource, old)?,
+        scale_for_update(&path.resource, new)?,
+    );
+    check_policies(cluster, origin, &checked(&old, &new))
 }
 
 /// Returns options with the kind that policies see. Patches have those of an update or a create.

@@ -4,14 +4,11 @@ use jiff::Timestamp;
 use serde_json::{Value, json};
 
 use super::write::{Body, WriteOptions};
-use crate::auth::{Action, Decision, ISSUER, Target, User, authorize};
+use crate::auth::{Action, Decision, ISSUER, OPEN, Target, User, authorize};
 use crate::cluster::Cluster;
 use crate::request::ObjectPath;
 use crate::status::{FieldError, Result, Status};
 use crate::timestamp::timestamp;
-
-/// Why everything is allowed without authorization.
-const OPEN: &str = "the embedded server allows everything";
 
 /// Answers a review.
 ///

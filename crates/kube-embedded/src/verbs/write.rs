@@ -6,8 +6,7 @@ use jiff::Timestamp;
 use serde_json::{Value, json};
 
 use super::list::find;
-use super::policies::{Checked, Origin, Warnings, check_policies, sent_options};
-use super::subresource::scale_for_update;
+use super::policies::{Checked, Origin, Warnings, check_change, check_policies, sent_options};
 use crate::admission::Operation;
 use crate::api::Resource;
 use crate::auth::{RBAC_GROUP, RoleWrite, User, aggregated_rules, check_escalation};
@@ -327,35 +326,6 @@ fn try_change(
         Ok(stored) => Ok(WriteResult::Stored(stored)),
         Err(Stale) => Err(Retry::Yes),
     }
-}
-
-/// Applies the policies to a change of an object or of a part of one.
-fn check_change(
-    cluster: &Cluster,
-    path: &ObjectPath,
-    options: &WriteOptions,
-    old: &Value,
-    new: &Value,
-) -> Result<()> {
-    let checked = |old, new| Checked {
-        operation: Operation::Update,
-        resource: &path.resource,
-        subresource: path.subresource.as_deref(),
-        namespace: path.namespace.as_deref(),
-        name: path.name.as_deref().unwrap_or_default(),
-        object: Some(new),
-        old: Some(old),
-        dry_run: options.dry_run,
-    };
-    let origin = options.origin.as_ref();
-    if path.subresource.as_deref() != Some("scale") {
-        return check_policies(cluster, origin, &checked(old, new));
-    }
-    let (old, new) = (
-        scale_for_update(&path.resource, old)?,
-        scale_for_update(&path.resource, new)?,
-    );
-    check_policies(cluster, origin, &checked(&old, &new))
 }
 
 /// Writes an object, given in the version of `resource`, and sees to what follows from it.
