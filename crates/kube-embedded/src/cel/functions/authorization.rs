@@ -140,8 +140,8 @@ impl PermissionCheck {
     }
 }
 
-fn value(check: PermissionCheck) -> Evaluated {
-    Ok(Value::Check(Arc::new(check)))
+fn value(check: PermissionCheck) -> Value {
+    Value::Check(Arc::new(check))
 }
 
 /// Returns the check of a member call if it has this target, and the text of the argument.
@@ -157,20 +157,20 @@ fn path(_: &mut Budget, args: &[Value]) -> Evaluated {
     if path.trim().is_empty() {
         return Err(EvalError::message("path must not be empty"));
     }
-    value(PermissionCheck {
+    Ok(value(PermissionCheck {
         target: CheckTarget::Path,
         resource: path.to_owned(),
         ..check
-    })
+    }))
 }
 
 fn group(_: &mut Budget, args: &[Value]) -> Evaluated {
     let (check, group) = check_and_text(args, CheckTarget::Nothing)?;
-    value(PermissionCheck {
+    Ok(value(PermissionCheck {
         target: CheckTarget::Group,
         group: group.to_owned(),
         ..check
-    })
+    }))
 }
 
 fn service_account(_: &mut Budget, args: &[Value]) -> Evaluated {
@@ -186,10 +186,10 @@ fn service_account(_: &mut Budget, args: &[Value]) -> Evaluated {
     if !names::label(namespace).is_empty() {
         return Err(EvalError::message("Invalid service account namespace"));
     }
-    value(PermissionCheck {
+    Ok(value(PermissionCheck {
         account: Some((namespace.to_string(), name.to_string())),
         ..(**check).clone()
-    })
+    }))
 }
 
 fn resource(_: &mut Budget, args: &[Value]) -> Evaluated {
@@ -197,17 +197,17 @@ fn resource(_: &mut Budget, args: &[Value]) -> Evaluated {
     if resource.trim().is_empty() {
         return Err(EvalError::message("resource must not be empty"));
     }
-    value(PermissionCheck {
+    Ok(value(PermissionCheck {
         target: CheckTarget::Resource,
         resource: resource.to_owned(),
         ..check
-    })
+    }))
 }
 
 fn narrowed(args: &[Value], narrow: impl FnOnce(&mut PermissionCheck, String)) -> Evaluated {
     let (mut check, text) = check_and_text(args, CheckTarget::Resource)?;
     narrow(&mut check, text.to_owned());
-    value(check)
+    Ok(value(check))
 }
 
 fn check(budget: &mut Budget, args: &[Value]) -> Evaluated {
