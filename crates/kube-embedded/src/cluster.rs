@@ -7,6 +7,7 @@ use parking_lot::{Mutex, MutexGuard, RwLock};
 use tokio::sync::{mpsc, watch};
 use tokio_util::sync::CancellationToken;
 
+use crate::admission::Admission;
 use crate::api::{Registry, Resource};
 use crate::auth::Access;
 use crate::faults::Faults;
@@ -20,6 +21,7 @@ pub(crate) struct Cluster {
     pub(crate) faults: Faults,
     pub(crate) record: Record,
     pub(crate) access: Access,
+    pub(crate) admission: Admission,
     pub(crate) settings: Settings,
     registry: watch::Sender<Arc<Registry>>,
     random: Mutex<fastrand::Rng>,
@@ -46,6 +48,8 @@ pub(crate) enum ControllerTask {
     Definition(Key),
     /// The definition of a custom kind is being deleted.
     CustomKind(Key),
+    /// A validating admission policy was created or changed.
+    AdmissionPolicy(Key),
 }
 
 /// Settings of the builder.
@@ -77,6 +81,7 @@ impl Cluster {
             faults: Faults::default(),
             record: Record::default(),
             access,
+            admission: Admission::default(),
             settings,
             registry: watch::Sender::new(Arc::new(Registry::builtin().clone())),
             random: Mutex::new(random),

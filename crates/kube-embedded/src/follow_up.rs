@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use crate::admission;
 use crate::api::{Registry, Resource, custom_resources};
 use crate::cluster::{Cluster, ControllerTask};
 use crate::crd;
@@ -16,6 +17,9 @@ pub(crate) fn follow_up(cluster: &Cluster, resource: &Resource, kind: EventKind,
             _ if object.deleting => queue(cluster, ControllerTask::CustomKind(object.key.clone())),
             _ => queue(cluster, ControllerTask::Definition(object.key.clone())),
         }
+    }
+    if resource.is(admission::GROUP, "ValidatingAdmissionPolicy") && kind != EventKind::Deleted {
+        queue(cluster, ControllerTask::AdmissionPolicy(object.key.clone()));
     }
     let place = || ObjectRef {
         collection: resource.collection.clone(),

@@ -2,6 +2,7 @@
 
 use serde_json::Value;
 
+use crate::admission;
 use crate::api::{ObjectSchema, Registry, Resource};
 use crate::crd;
 use crate::defaults;
@@ -160,7 +161,14 @@ impl Resource {
                 (Some(sub), Some(old)) if sub != "status" => {
                     validation::validate_subresource(&self.group, &self.version, &self.kind, sub, object, old)
                 }
-                _ => validation::validate(&self.group, &self.version, &self.kind, object, old),
+                _ => {
+                    let mut errors =
+                        validation::validate(&self.group, &self.version, &self.kind, object, old);
+                    if self.is(admission::GROUP, "ValidatingAdmissionPolicy") && subresource.is_none() {
+                        errors.extend(admission::check_policy(object));
+                    }
+                    errors
+                }
             },
             ObjectSchema::Custom(custom) => {
                 let mut errors = validation::validate_metadata(&self.group, &self.kind, object, old);

@@ -125,9 +125,12 @@ impl Status {
         Status::new(403, "Forbidden", message).about(subject)
     }
 
-    /// Adds one cause to the details.
+    /// Adds one cause to the details. Reason and field may be empty.
     pub(crate) fn cause(mut self, reason: &str, message: &str, field: &str) -> Status {
-        let mut cause = json!({ "reason": reason, "message": message });
+        let mut cause = json!({ "message": message });
+        if !reason.is_empty() {
+            cause["reason"] = reason.into();
+        }
         if !field.is_empty() {
             cause["field"] = field.into();
         }

@@ -93,6 +93,9 @@ pub enum Authorization {
     Rbac,
 }
 
+/// Why everything is allowed without authorization.
+pub(crate) const OPEN: &str = "the embedded server allows everything";
+
 /// The group whose members may do everything.
 const MASTERS: &str = "system:masters";
 

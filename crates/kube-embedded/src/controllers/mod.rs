@@ -1,14 +1,16 @@
-//! Controllers: garbage collection, deletion of namespaces, and the status of custom resource definitions.
+//! Controllers: garbage collection, deletion of namespaces, and the status of custom resource definitions and admission
+//! policies.
 //!
-//! They perform the tasks of Kubernetes' garbage collector, namespace controller and apiextensions controllers. Each
-//! task is caused by a write.
+//! They perform the tasks of Kubernetes' garbage collector, namespace controller, apiextensions controllers and the
+//! controller of admission policies. Each task is caused by a write.
 
 use std::sync::Arc;
 
 use jiff::Timestamp;
-use serde_json::Value;
+use serde_json::{Value, json};
 use tokio::sync::mpsc;
 
+use crate::admission;
 use crate::api::Resource;
 use crate::cluster::{Cluster, ControllerTask};
 use crate::crd;
@@ -41,6 +43,7 @@ fn perform(cluster: &Cluster, task: &ControllerTask) {
         ControllerTask::Namespace(name) => delete_namespace_contents(cluster, name),
         ControllerTask::Definition(key) => establish(cluster, key),
         ControllerTask::CustomKind(key) => delete_custom_kind(cluster, key),
+        ControllerTask::AdmissionPolicy(key) => report_policy(cluster, key),
     }
 }
 
@@ -65,6 +68,25 @@ pub(crate) fn definition(cluster: &Cluster, key: &Key) -> Option<(Arc<Resource>,
         key: key.clone(),
     };
     Some((definitions.clone(), place))
+}
+
+/// Reports that a policy was processed. The types of its expressions are not checked, so there are no warnings.
+fn report_policy(cluster: &Cluster, key: &Key) {
+    let registry = cluster.registry();
+    let Some(policies) = registry.find(admission::GROUP, "v1", "validatingadmissionpolicies") else {
+        return;
+    };
+    let place = ObjectRef {
+        collection: policies.collection.clone(),
+        key: key.clone(),
+    };
+    change_stored(cluster, policies, &place, |policy| {
+        let generation = policy["metadata"]["generation"].clone();
+        if policy["status"]["observedGeneration"] != generation {
+            policy["status"]["observedGeneration"] = generation;
+            policy["status"]["typeChecking"] = json!({});
+        }
+    });
 }
 
 fn accept(cluster: &Cluster, definition: &mut Value) {

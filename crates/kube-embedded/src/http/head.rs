@@ -7,6 +7,7 @@ use http::{HeaderMap, HeaderName, Method};
 
 use crate::auth::User;
 use crate::request::Query;
+use crate::verbs::Warnings;
 
 /// The head of a request: everything but its body.
 pub(super) struct RequestHead {
@@ -16,6 +17,8 @@ pub(super) struct RequestHead {
     pub(super) headers: HeaderMap,
     /// The user, if requests are authenticated.
     pub(super) user: Option<Arc<User>>,
+    /// What the client is warned of, whether the request succeeds or not.
+    pub(super) warnings: Warnings,
 }
 
 impl RequestHead {

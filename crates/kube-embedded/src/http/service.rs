@@ -26,7 +26,7 @@ use crate::response::{Body, encode};
 use crate::status::{Result, Status};
 use crate::table::IncludeObject;
 use crate::verbs::{
-    self, DeleteOptions, Deleted, ListOptions, PatchKind, View, WriteOptions, WriteResult, Written,
+    self, DeleteOptions, Deleted, ListOptions, PatchKind, View, Warnings, WriteOptions, WriteResult, Written,
     answers_with_object, is_node_request,
 };
 
@@ -60,6 +60,7 @@ where
         query: Query::parse(parts.uri.query().unwrap_or_default()),
         headers: parts.headers,
         user: None,
+        warnings: Warnings::default(),
     };
     let permission = Permission::of_request(cluster, &mut head);
     let registry = cluster.registry();
@@ -117,7 +118,7 @@ where
     // Some HTTP/2 clients, for example curl, lose a response that is sent before the request has ended.
     drain(&mut body).await;
     let mut response = answer.unwrap_or_else(|status| failed(&status, head.pretty()));
-    if let Some(text) = &deprecation {
+    for text in deprecation.iter().chain(&head.warnings.take()) {
         warn(&mut response, text);
     }
     if head.method == Method::HEAD {
@@ -206,6 +207,7 @@ where
         return Err(Status::not_acceptable(OFFERED));
     }
     if is_node_request(&path) {
+        verbs::check_connection(cluster, &path, &head.query, head.user.as_ref(), &head.warnings)?;
         verbs::connect(cluster, &path, &head.query, &*verbs::find(cluster, &path)?)?;
         return Ok(respond(
             StatusCode::NO_CONTENT,
@@ -241,18 +243,23 @@ where
         }
         Verb::Delete => {
             let bytes = read(body).await?;
-            let options = DeleteOptions::parse(&head.query, &delete_body(head, &bytes)?)?;
+            let options = delete_options(head, &bytes)?;
             let deleted = verbs::delete(cluster, &path, &options)?;
             Ok(ok(deletion(&path, &deleted, &view)?, representation))
         }
         Verb::DeleteCollection => {
             let bytes = read(body).await?;
-            let options = DeleteOptions::parse(&head.query, &delete_body(head, &bytes)?)?;
+            let options = delete_options(head, &bytes)?;
             let list = ListOptions::parse(&head.query, &path.resource, None, false)?;
             let page = verbs::delete_collection(cluster, &path, &list, &options).await?;
             Ok(respond(StatusCode::OK, page.body(&view)?, representation))
         }
     }
+}
+
+fn delete_options(head: &RequestHead, bytes: &Bytes) -> Result<DeleteOptions> {
+    let options = DeleteOptions::parse(&head.query, &delete_body(head, bytes)?)?;
+    Ok(options.of_request(head.user.clone(), head.warnings.clone()))
 }
 
 fn write(
@@ -270,8 +277,8 @@ fn write(
         Verb::Update => "UpdateOptions",
         _ => "PatchOptions",
     };
-    let mut options = WriteOptions::parse(&head.query, options_type, agent)?;
-    options.user.clone_from(&head.user);
+    let (user, warnings) = (head.user.clone(), head.warnings.clone());
+    let options = WriteOptions::parse(&head.query, options_type, agent, user, warnings)?;
     let patch_kind = match verb {
         Verb::Patch => Some(PatchKind::parse(&content_type, path.resource.custom().is_some())?),
         _ => None,

@@ -78,7 +78,7 @@ fn load_object(cluster: &Cluster, object: Value) -> Result<(), Error> {
         dry_run: false,
         validation: FieldValidation::Strict,
         manager: "kube-embedded".into(),
-        user: None,
+        origin: None,
     };
     let body = Body::new(object);
     let status = body.object.get("status").cloned();

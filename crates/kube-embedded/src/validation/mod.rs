@@ -3,6 +3,7 @@
 //! The metadata of all kinds is validated; specs are validated for the most common mistakes. A real server rejects all
 //! objects that this module rejects, with the same message, but may reject more.
 
+mod admission;
 mod cluster;
 mod config;
 mod containers;
@@ -96,6 +97,12 @@ pub(crate) fn validate(
         ("rbac.authorization.k8s.io", "Role" | "ClusterRole") => rbac::role(kind, object, &mut errors),
         ("rbac.authorization.k8s.io", _) => rbac::binding(kind, object, old, &mut errors),
         ("storage.k8s.io", _) => storage::storage_kind(kind, object, old, &mut errors),
+        ("admissionregistration.k8s.io", "ValidatingAdmissionPolicy") => {
+            admission::policy(object, &mut errors);
+        }
+        ("admissionregistration.k8s.io", "ValidatingAdmissionPolicyBinding") => {
+            admission::binding(object, &mut errors);
+        }
         ("admissionregistration.k8s.io", _) => cluster::webhooks(object, &mut errors),
         ("apiregistration.k8s.io", "APIService") => cluster::api_service(object, &mut errors),
         ("certificates.k8s.io", "CertificateSigningRequest") => cluster::signing_request(object, &mut errors),

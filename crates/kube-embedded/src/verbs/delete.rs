@@ -7,9 +7,13 @@ use serde_json::{Value, json};
 
 use super::list::{self, Page};
 use super::options::ListOptions;
+use super::policies::{Checked, Origin, Warnings, check_policies, has_policies};
 use super::write::commit;
+use crate::admission::Operation;
 use crate::api::Resource;
+use crate::auth::User;
 use crate::cluster::Cluster;
+use crate::convert;
 use crate::crd;
 use crate::faults::ResponseFaults;
 use crate::request::{ObjectPath, Query, check_dry_run};
@@ -25,6 +29,12 @@ pub(crate) struct DeleteOptions {
     pub(crate) uid: Option<String>,
     pub(crate) resource_version: Option<String>,
     pub(crate) dry_run: bool,
+    /// The options as they were sent.
+    pub(crate) sent: Value,
+    /// The request, if a client sent it.
+    pub(crate) origin: Option<Origin>,
+    /// The request names no object, but deletes those of a collection.
+    pub(crate) of_collection: bool,
 }
 
 /// What becomes of the dependents.
@@ -93,7 +103,25 @@ impl DeleteOptions {
             uid: text(&given["preconditions"]["uid"]),
             resource_version: text(&given["preconditions"]["resourceVersion"]),
             dry_run: check_dry_run("DeleteOptions", &dry_run)?,
+            sent: given,
+            origin: None,
+            of_collection: false,
         })
+    }
+
+    /// Names the request, so that policies apply.
+    pub(crate) fn of_request(mut self, user: Option<Arc<User>>, warnings: Warnings) -> DeleteOptions {
+        let mut options = std::mem::take(&mut self.sent);
+        if let Some(fields) = options.as_object_mut() {
+            fields
+                .retain(|_, value| !value.is_null() && value.as_array().is_none_or(|list| !list.is_empty()));
+        }
+        self.origin = Some(Origin {
+            user,
+            options,
+            warnings,
+        });
+        self
     }
 }
 
@@ -144,8 +172,12 @@ pub(crate) async fn delete_collection(
         });
     }
     let page = list::list(cluster, path, list, &ResponseFaults::default()).await?;
+    let options = DeleteOptions {
+        of_collection: true,
+        ..options.clone()
+    };
     for object in &page.objects {
-        match delete_object(cluster, &path.resource, &object.key, options) {
+        match delete_object(cluster, &path.resource, &object.key, &options) {
             Ok(_) => {}
             // Someone else was faster.
             Err(status) if status.code == 404 => {}
@@ -168,6 +200,7 @@ pub(crate) fn delete_object(
             .get(&resource.collection, key)
             .ok_or_else(|| Status::not_found(resource.subject(key.name())))?;
         check_preconditions(resource, &current, options)?;
+        check_deletion(cluster, resource, &current, options)?;
         if options.dry_run {
             return Ok(Deleted::Untouched(current));
         }
@@ -176,6 +209,34 @@ pub(crate) fn delete_object(
             return Ok(deleted);
         }
     }
+}
+
+/// Applies the policies to a deletion.
+fn check_deletion(
+    cluster: &Cluster,
+    resource: &Arc<Resource>,
+    current: &Stored,
+    options: &DeleteOptions,
+) -> Result<()> {
+    if options.origin.is_none() || !has_policies(cluster) {
+        return Ok(());
+    }
+    let old = convert::from_stored(current.value(), resource);
+    let checked = Checked {
+        operation: Operation::Delete,
+        resource,
+        subresource: None,
+        namespace: current.key.namespace(),
+        name: if options.of_collection {
+            ""
+        } else {
+            current.key.name()
+        },
+        object: None,
+        old: Some(&old),
+        dry_run: options.dry_run,
+    };
+    check_policies(cluster, options.origin.as_ref(), &checked)
 }
 
 fn try_delete(

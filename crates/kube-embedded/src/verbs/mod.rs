@@ -6,6 +6,7 @@ mod list;
 mod log;
 mod options;
 mod patch;
+mod policies;
 mod review;
 mod subresource;
 mod token;
@@ -21,6 +22,7 @@ pub(crate) use delete::{
 pub(crate) use list::{find, get, list};
 pub(crate) use options::ListOptions;
 pub(crate) use patch::{PatchKind, patch};
+pub(crate) use policies::{Warnings, check_connection};
 pub(crate) use subresource::{get_subresource, special_write};
 pub(crate) use view::View;
 pub(crate) use watch::watch;

@@ -9,6 +9,7 @@ use serde_json::{Value, json};
 use super::delete::{DeleteOptions, delete};
 use super::list::find;
 use super::patch::{PatchKind, patched, unreadable};
+use super::policies::{Checked, check_policies};
 use super::review::review;
 use super::token::request_token;
 use super::view::View;
@@ -63,11 +64,13 @@ pub(crate) fn special_write(
         }
         ("pods", Some("eviction")) => {
             let deletion = DeleteOptions::parse(query, &body.object["deleteOptions"])?;
+            let checked = Checked::create(path, name, &body.object, options.dry_run);
+            check_policies(cluster, options.origin.as_ref(), &checked)?;
             spend_budget(cluster, path, options)?;
             delete(cluster, path, &deletion)?;
             created(&success())
         }
-        ("serviceaccounts", Some("token")) => created(&request_token(cluster, path, body)?),
+        ("serviceaccounts", Some("token")) => created(&request_token(cluster, path, body, options)?),
         (_, None) if verb == Verb::Create && !path.resource.allows("get") => {
             created(&review(cluster, path, body, options)?)
         }
@@ -168,6 +171,8 @@ fn bind(
         let error = crate::status::FieldError::required("target.name", "");
         return Err(Status::invalid("", "Binding", pod, &[error]));
     }
+    let checked = Checked::create(path, pod, &body.object, options.dry_run);
+    check_policies(cluster, options.origin.as_ref(), &checked)?;
     let registry = cluster.registry();
     let resource = registry.find("", "v1", "pods").ok_or_else(Status::no_such_path)?;
     let pod_path = ObjectPath {
@@ -176,7 +181,7 @@ fn bind(
         subresource: Some("binding".into()),
         ..path.clone()
     };
-    change_object(cluster, &pod_path, options, |old| {
+    change_object(cluster, &pod_path, &options.of_server(), |old| {
         if let Some(known) = old["spec"]["nodeName"].as_str().filter(|n| !n.is_empty()) {
             let why = format!("pod {pod} is already assigned to node {known:?}");
             return Err(Status::conflict(
@@ -241,7 +246,7 @@ fn spend_budget(cluster: &Cluster, path: &ObjectPath, options: &WriteOptions) ->
         subresource: Some("status".into()),
         ..path.clone()
     };
-    change_object(cluster, &budget, options, |old| {
+    change_object(cluster, &budget, &options.of_server(), |old| {
         let allowed = old["status"]["disruptionsAllowed"].as_i64().unwrap_or(0);
         if allowed <= 0 {
             return Err(over_budget(old));
@@ -335,7 +340,8 @@ fn own_scale(current: &Value, wanted: &mut Value, options: &WriteOptions) {
     record_update(update, wanted);
 }
 
-fn scale_for_update(resource: &Resource, object: &Value) -> Result<Value> {
+/// Returns the scale of an object, which may have no replicas yet.
+pub(super) fn scale_for_update(resource: &Resource, object: &Value) -> Result<Value> {
     match resource.custom() {
         Some(custom) => custom.to_scale_for_update(&resource.version, object),
         None => Ok(scale::of_builtin(object)),

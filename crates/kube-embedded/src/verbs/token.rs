@@ -4,7 +4,8 @@ use jiff::Timestamp;
 use serde_json::{Value, json};
 
 use super::list::find;
-use super::write::Body;
+use super::policies::{Checked, check_policies};
+use super::write::{Body, WriteOptions};
 use crate::auth::{BoundObject, ISSUER, TokenSpec};
 use crate::cluster::Cluster;
 use crate::request::ObjectPath;
@@ -18,8 +19,14 @@ const LIFETIME: i64 = 3600;
 /// Handles a TokenRequest.
 ///
 /// # Errors
-/// If the service account or the object to which the token is bound does not exist, or the request is invalid.
-pub(super) fn request_token(cluster: &Cluster, path: &ObjectPath, body: &Body) -> Result<Value> {
+/// If the service account or the object to which the token is bound does not exist, the request is invalid, or a policy
+/// denies it.
+pub(super) fn request_token(
+    cluster: &Cluster,
+    path: &ObjectPath,
+    body: &Body,
+    options: &WriteOptions,
+) -> Result<Value> {
     let account = find(cluster, path)?;
     let spec = &body.object["spec"];
     let given = body.object["metadata"]["name"].as_str().unwrap_or_default();
@@ -29,6 +36,8 @@ pub(super) fn request_token(cluster: &Cluster, path: &ObjectPath, body: &Body) -
         return Err(invalid(name, FieldError::invalid("metadata.name", given, detail)));
     }
     let seconds = lifetime(given, spec)?;
+    let checked = Checked::create(path, name, &body.object, options.dry_run);
+    check_policies(cluster, options.origin.as_ref(), &checked)?;
     let namespace = account.key.namespace().unwrap_or_default();
     let bound = match &spec["boundObjectRef"] {
         Value::Object(_) => Some(bound_object(cluster, namespace, &spec["boundObjectRef"])?),

@@ -6,6 +6,8 @@ use jiff::Timestamp;
 use serde_json::{Value, json};
 
 use super::list::find;
+use super::policies::{Checked, Origin, Warnings, check_change, check_policies, sent_options};
+use crate::admission::Operation;
 use crate::api::Resource;
 use crate::auth::{RBAC_GROUP, RoleWrite, User, aggregated_rules, check_escalation};
 use crate::cluster::Cluster;
@@ -30,13 +32,19 @@ pub(crate) struct WriteOptions {
     pub(crate) validation: FieldValidation,
     /// Who is recorded as the owner of what changes.
     pub(crate) manager: String,
-    /// The user, if the request was authorized.
-    pub(crate) user: Option<Arc<User>>,
+    /// The request, if a client sent it.
+    pub(crate) origin: Option<Origin>,
 }
 
 impl WriteOptions {
     /// Reads the query of a write; `options` is the option type named in errors.
-    pub(crate) fn parse(query: &Query, options: &str, user_agent: &str) -> Result<WriteOptions> {
+    pub(crate) fn parse(
+        query: &Query,
+        options: &str,
+        user_agent: &str,
+        user: Option<Arc<User>>,
+        warnings: Warnings,
+    ) -> Result<WriteOptions> {
         let dry_run = query.dry_run(options)?;
         let validation = FieldValidation::parse(query, options)?;
         let manager = match query.text("fieldManager") {
@@ -53,8 +61,25 @@ impl WriteOptions {
             dry_run,
             validation,
             manager,
-            user: None,
+            origin: Some(Origin {
+                user,
+                options: sent_options(query),
+                warnings,
+            }),
         })
+    }
+
+    /// Returns the user, if the request was authorized.
+    pub(super) fn user(&self) -> Option<&User> {
+        self.origin.as_ref()?.user.as_deref()
+    }
+
+    /// Returns the options of a write that follows from the request. No policy applies to it.
+    pub(super) fn of_server(&self) -> WriteOptions {
+        WriteOptions {
+            origin: None,
+            ..self.clone()
+        }
     }
 }
 
@@ -154,6 +179,17 @@ pub(crate) fn create_object(
         object["status"] = crd::initial_status(&object);
     }
     let key = key_of(resource, &object);
+    let checked = Checked {
+        operation: Operation::Create,
+        resource,
+        subresource: None,
+        namespace: key.namespace(),
+        name: key.name(),
+        object: Some(&object),
+        old: None,
+        dry_run: options.dry_run,
+    };
+    check_policies(cluster, options.origin.as_ref(), &checked)?;
     if let Some(there) = cluster.store.get(&resource.collection, &key) {
         return Err(exists(resource, &key, generated, there.deleting));
     }
@@ -271,6 +307,7 @@ fn try_change(
     if resource.is("apiextensions.k8s.io", "CustomResourceDefinition") && path.subresource.is_none() {
         new["status"] = crd::updated_status(&new, old);
     }
+    check_change(cluster, path, options, old, &new)?;
     let finished = is_finished(&new);
     if new == *old && !finished {
         return Ok(WriteResult::Stored(current.clone()));
@@ -370,7 +407,7 @@ fn check_grants(
     new: &Value,
     options: &WriteOptions,
 ) -> Result<()> {
-    let Some(user) = &options.user else { return Ok(()) };
+    let Some(user) = options.user() else { return Ok(()) };
     if resource.group != RBAC_GROUP {
         return Ok(());
     }
