@@ -31,5 +31,6 @@ chapters! {
     FromKubeRs: "from-kube-rs.md",
     Operations: "operations.md",
     Architecture: "architecture.md",
+    ClientGoParts: "client-go-parts.md",
     HowItIsTested: "how-it-is-tested.md",
 }

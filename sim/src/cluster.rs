@@ -182,7 +182,7 @@ impl Cluster {
     }
 
     pub(crate) async fn up(&self) {
-        let up = self.server.come_back().await;
+        let up = self.server.restart().await;
         up.expect("restarting a server without a port cannot fail");
     }
 

@@ -76,14 +76,12 @@ impl ObservedInformer {
         choose: impl FnOnce(ConfigMapInformerBuilder) -> ConfigMapInformerBuilder,
     ) -> ObservedInformer {
         let (tapped, tap) = Tap::on(client.clone());
+        let (sender, errors) = mpsc::unbounded_channel();
         let builder = with_requested_formats(SharedInformer::<ConfigMap>::builder(tapped))
             .namespace(namespace)
-            .seed(1);
+            .seed(1)
+            .watch_error_handler(move |error| drop(sender.send(error.clone())));
         let informer = choose(builder).build();
-        let (sender, errors) = mpsc::unbounded_channel();
-        informer
-            .set_watch_error_handler(move |error| drop(sender.send(error.clone())))
-            .expect("an informer that is not started");
         ObservedInformer {
             informer,
             api: Api::namespaced(client.clone(), namespace),

@@ -40,14 +40,12 @@ impl Widgets {
         let group = format!("{}.example.com", server.namespace);
         let kind = ApiResource::from_gvk(&GroupVersionKind::gvk(&group, "v1", "Widget"));
         let (client, asked) = RequestLog::through(server.client.clone());
+        let (tell, errors) = mpsc::unbounded_channel();
         let informer = SharedInformer::<DynamicObject>::builder_with(client, kind.clone())
             .backoff(backoff)
             .seed(1)
+            .watch_error_handler(move |error| drop(tell.send(error.clone())))
             .build();
-        let (tell, errors) = mpsc::unbounded_channel();
-        informer
-            .set_watch_error_handler(move |error| drop(tell.send(error.clone())))
-            .expect("a handler");
         let (handler, received) = recording_handler();
         informer.add_handler(handler).expect("a handler");
         Widgets {

@@ -1,5 +1,6 @@
 //! The API: the embedded server and a real one behave the same for every client.
 
+mod admission_policies;
 mod authorization;
 mod custom;
 mod deletion;

@@ -336,17 +336,16 @@ async fn replace_is_atomic() {
 async fn errors_of_every_part_are_reported() {
     let maps = ConfigMaps::named(["a"]).await;
     let (builder, gate) = maps.gated();
-    let informer = builder.build();
     let (sender, mut receiver) = mpsc::unbounded_channel::<Error>();
-    informer
-        .set_watch_error_handler(move |error| drop(sender.send(error.clone())))
-        .expect("a handler");
     let ripe = AtomicBool::new(false);
     let transform = move |map: &mut ConfigMap| match value(map) {
         "unripe" if !ripe.swap(true, Ordering::SeqCst) => Err("not ripe"),
         _ => Ok(()),
     };
-    informer.set_try_transform(transform).expect("a transform");
+    let informer = builder
+        .watch_error_handler(move |error| drop(sender.send(error.clone())))
+        .try_transform(transform)
+        .build();
     let fail = |map: &ConfigMap| match value(map) {
         "odd" => Err("an odd value"),
         value => Ok([value.to_owned()]),

@@ -42,7 +42,7 @@ async fn the_loss_and_the_return_of_the_server_are_shown() {
         "{spoken}"
     );
 
-    fixture.server.come_back().await.expect("the same port");
+    fixture.server.restart().await.expect("the same port");
     fixture
         .browser
         .until(&format!(

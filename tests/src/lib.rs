@@ -184,10 +184,10 @@ impl TestServer {
     ///
     /// # Panics
     /// If it does not start.
-    pub async fn come_back(&self) {
+    pub async fn restart(&self) {
         match &*self.server {
             Backend::Embedded(server) => {
-                let back = server.inner().come_back().await;
+                let back = server.inner().restart().await;
                 back.unwrap_or_else(|error| panic!("the server did not restart: {error}"));
             }
             Backend::Real(server) => started(server.apiserver().restart().await),

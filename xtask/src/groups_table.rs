@@ -136,7 +136,7 @@ fn table(kinds: &Kinds, minors: &BTreeSet<Minor>) -> Outcome<String> {
         } else {
             &kind.group
         };
-        writeln!(out, "            {method} {type_name} {group:?} {guard}{{")?;
+        writeln!(out, "            {method} {type_name}Group {group:?} {guard}{{")?;
         for (version, kinds) in versions {
             let (kind, _) = kinds.first().ok_or("a version without kinds")?;
             let in_version = together(kinds.iter().map(|(_, present)| *present));

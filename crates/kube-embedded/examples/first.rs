@@ -16,7 +16,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     }))?;
     maps.create(&PostParams::default(), &map).await?;
 
-    // The next list fails as a busy server's would; kube's client asks again.
+    // The next list fails, as on a busy server; kube's client retries.
     server
         .faults()
         .add(On::list("configmaps").once(), Fault::too_many_requests(0));

@@ -7,11 +7,12 @@ use parking_lot::{Mutex, MutexGuard, RwLock};
 use tokio::sync::{mpsc, watch};
 use tokio_util::sync::CancellationToken;
 
+use crate::admission::Admission;
 use crate::api::{Registry, Resource};
 use crate::auth::Access;
 use crate::faults::Faults;
 use crate::record::Record;
-use crate::store::{Key, Place, Store};
+use crate::store::{Key, ObjectRef, Store};
 
 /// The state of one server.
 #[derive(Debug)]
@@ -20,6 +21,7 @@ pub(crate) struct Cluster {
     pub(crate) faults: Faults,
     pub(crate) record: Record,
     pub(crate) access: Access,
+    pub(crate) admission: Admission,
     pub(crate) settings: Settings,
     registry: watch::Sender<Arc<Registry>>,
     random: Mutex<fastrand::Rng>,
@@ -37,15 +39,17 @@ pub(crate) enum ControllerTask {
     /// The owner with this uid was deleted: collect its dependents.
     OwnerGone(Box<str>),
     /// An object has owners: check that they exist.
-    Dependent(Place),
+    Dependent(ObjectRef),
     /// An object is being deleted, and may wait for its dependents.
-    Owner(Place),
+    Owner(ObjectRef),
     /// A namespace is being deleted, or contains objects although it was deleted.
     Namespace(Box<str>),
     /// The definition of a custom kind was created or changed.
     Definition(Key),
     /// The definition of a custom kind is being deleted.
     CustomKind(Key),
+    /// A validating admission policy was created or changed.
+    AdmissionPolicy(Key),
 }
 
 /// Settings of the builder.
@@ -77,6 +81,7 @@ impl Cluster {
             faults: Faults::default(),
             record: Record::default(),
             access,
+            admission: Admission::default(),
             settings,
             registry: watch::Sender::new(Arc::new(Registry::builtin().clone())),
             random: Mutex::new(random),

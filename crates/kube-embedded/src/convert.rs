@@ -1,9 +1,11 @@
-//! Objects from one version of their kind to another.
+//! Converts objects between the versions of their kind.
 //!
-//! Most versions of a kind differ in name only. Those that differ in form and are in daily use are converted here: events
-//! between their two groups, and HorizontalPodAutoscalers between v1 and v2. Custom resources are kept as the schema of the
-//! stored version has them, and read with its defaults of this moment: a definition may have changed since they were written.
-//! An object remembers the schema it was last held against, and is read as it is while that is the current one.
+//! Most versions of a kind differ only in name. Fields are converted for events in their two groups, and for
+//! HorizontalPodAutoscalers in v1 and v2.
+//!
+//! Custom resources are stored in the storage version, pruned and defaulted by its schema. The definition may change
+//! after they are written, so they are pruned and defaulted again when they are read. That is skipped for objects that
+//! have the hash of the current schema.
 
 #[cfg(test)]
 mod tests;
@@ -13,24 +15,34 @@ use serde_json::{Map, Value, json};
 use crate::api::Resource;
 use crate::store::Stored;
 
-/// An object given in the version of `resource`, in the version it is stored in, and the hash of the schema that does not
-/// change it.
+/// Converts an object from the version of `resource` to the storage version. Also returns the hash of the schema by which
+/// it is pruned and defaulted, or 0 if that is unknown.
 pub(crate) fn to_stored(mut object: Value, resource: &Resource) -> (Value, u64) {
     if !resource.is_stored_version() {
         object = convert(object, &resource.api_version(), &resource.stored_as);
     }
-    // What was changed may be changed again: a default may hold what is pruned.
+    // A changed object may change again, because defaults may contain fields that are pruned.
     let is_changed = normalize(&mut object, resource);
     (object, if is_changed { 0 } else { resource.schema_hash() })
 }
 
-/// A stored object in the version of `resource`.
+/// Converts a stored object to the version of `resource`.
 pub(crate) fn from_stored(stored: &Stored, resource: &Resource) -> Value {
     let mut object = stored.value();
     // The definition may have changed since the object was written.
     if !stored.is_of_schema(resource.schema_hash()) && !normalize(&mut object, resource) {
         stored.set_schema(resource.schema_hash());
     }
+    from_storage_version(object, resource)
+}
+
+/// Converts an object between two versions of its resource.
+pub(crate) fn between(object: Value, from: &Resource, to: &Resource) -> Value {
+    let (object, _) = to_stored(object, from);
+    from_storage_version(object, to)
+}
+
+fn from_storage_version(object: Value, resource: &Resource) -> Value {
     if resource.is_stored_version() {
         return object;
     }
@@ -41,7 +53,7 @@ pub(crate) fn from_stored(stored: &Stored, resource: &Resource) -> Value {
     object
 }
 
-/// Brings a custom resource into its stored version, pruned and defaulted. Returns whether that changed it.
+/// Converts a custom resource to the storage version, pruned and defaulted. Returns whether that changed it.
 fn normalize(object: &mut Value, resource: &Resource) -> bool {
     let Some(custom) = resource.custom() else {
         return false;
@@ -91,7 +103,7 @@ fn rename<const N: usize>(object: &mut Value, names: [(&str, &str); N]) {
     }
 }
 
-/// What v1 cannot say in fields it says in annotations.
+/// Annotations of v1 for fields that it does not have.
 const METRICS: &str = "autoscaling.alpha.kubernetes.io/metrics";
 const BEHAVIOR: &str = "autoscaling.alpha.kubernetes.io/behavior";
 const CONDITIONS: &str = "autoscaling.alpha.kubernetes.io/conditions";

@@ -2,10 +2,11 @@
 
 use std::sync::Arc;
 
+use crate::admission;
 use crate::api::{Registry, Resource, custom_resources};
 use crate::cluster::{Cluster, ControllerTask};
 use crate::crd;
-use crate::store::{EventKind, Key, Place, Stored};
+use crate::store::{EventKind, Key, ObjectRef, Stored};
 
 /// Queues the tasks that a write causes. A changed definition is served immediately.
 pub(crate) fn follow_up(cluster: &Cluster, resource: &Resource, kind: EventKind, object: &Arc<Stored>) {
@@ -17,7 +18,10 @@ pub(crate) fn follow_up(cluster: &Cluster, resource: &Resource, kind: EventKind,
             _ => queue(cluster, ControllerTask::Definition(object.key.clone())),
         }
     }
-    let place = || Place {
+    if resource.is(admission::GROUP, "ValidatingAdmissionPolicy") && kind != EventKind::Deleted {
+        queue(cluster, ControllerTask::AdmissionPolicy(object.key.clone()));
+    }
+    let place = || ObjectRef {
         collection: resource.collection.clone(),
         key: object.key.clone(),
     };

@@ -40,6 +40,8 @@
 //!   preconditions, finalizers; background, foreground and orphaning deletion; deletion of namespaces.
 //! - **Validation**: the server accepts and rejects the objects that operators usually write as a real server does, with
 //!   its codes and reasons.
+//! - **Admission**: validating admission policies with their bindings and parameters, which may be custom resources. A write is
+//!   denied or allowed with a warning by the CEL expressions of the policies that match it, in the words of a real server.
 //! - **Permissions**: with [`Authorization::Rbac`], users and service accounts with the permissions of roles and bindings,
 //!   tokens, impersonation and access reviews. [`Server::client_as`] returns a client of any user.
 //! - **kubectl**: the recorded sessions in `tests/kubectl/sessions` are reproduced word for word.
@@ -52,19 +54,23 @@
 //!
 //! - **Nodes**: pods are neither scheduled nor run. The only controllers are garbage collection, namespace deletion, the status
 //!   of custom resource definitions and, with RBAC, the aggregation of cluster roles. Namespaces get no service account.
-//! - **Admission**: webhooks, admission policies, conversion webhooks and quotas are stored without effect. So are priority,
-//!   runtime, storage and ingress classes, LimitRanges, and the levels of pod security.
+//! - **Other admission**: webhooks, mutating admission policies, conversion webhooks and quotas are stored without effect. So
+//!   are priority, runtime, storage and ingress classes, LimitRanges, and the levels of pod security.
 //! - **Client certificates** do not authenticate. Without [`Authorization::Rbac`], all users may do everything.
 //! - **Complete validation**: rare fields are not checked, for example a probe's header, a volume's mode, an autoscaler's metrics,
 //!   a job's conditions, or string formats such as `creditcard`. Warnings about valid objects are not sent. Addresses and node
 //!   ports of services are assigned, but not checked against the ranges of a cluster.
 //! - **Wording** that neither a client nor a recorded session depends on.
 //!
-//! CEL rules (`x-kubernetes-validations`) have the functions and the errors of Kubernetes 1.36, with these differences. The
-//! cost of a rule is not estimated: a definition without `maxItems` or `maxLength`, which a real server rejects because a rule
-//! could become too expensive, is accepted. The limits while a rule runs are those of a real server (1,000,000 per evaluation,
-//! 10,000,000 per object), but costs are counted more roughly. After a syntax error, only the first error is reported, and
-//! the tokens that it expected may differ. Timestamps are printed in UTC. The functions of `authorizer` do not exist.
+//! CEL rules (`x-kubernetes-validations`) and the expressions of policies have the functions and the errors of Kubernetes 1.36,
+//! with these differences. The cost of a rule is not estimated: a definition without `maxItems` or `maxLength`, which a real
+//! server rejects because a rule could become too expensive, is accepted. The limits while an expression runs are those of a
+//! real server (1,000,000 per evaluation, 10,000,000 per object or policy), but costs are counted more roughly. After a syntax
+//! error, only the first error is reported, and the tokens that it expected may differ. Timestamps are printed in UTC.
+//!
+//! Policies apply at once, to all requests of clients, but not to the writes of the server itself: garbage collection, deletion
+//! of namespaces and [`Server::load`]. `authorizer` decides by RBAC, or allows everything without [`Authorization::Rbac`]. The
+//! types of expressions are not checked against the kinds of a policy, so its status has no warnings. There is no audit log.
 //!
 //! # How it is tested
 //!
@@ -81,6 +87,7 @@
 
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
+mod admission;
 mod api;
 mod auth;
 mod cel;

@@ -1,4 +1,4 @@
-//! The record of what clients asked, for assertions.
+//! Records requests for assertions.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -9,10 +9,10 @@ use tokio::time::Instant;
 
 use crate::request::Verb;
 
-/// How many requests are remembered.
-const KEPT: usize = 100_000;
+/// Maximum number of recorded requests.
+const MAX_REQUESTS: usize = 100_000;
 
-/// One request as it arrived, and how it was answered.
+/// A recorded request and the status of its response.
 ///
 /// ```
 /// # use kube_embedded::{Server, Verb};
@@ -23,13 +23,13 @@ const KEPT: usize = 100_000;
 /// ```
 #[derive(Debug, Clone)]
 pub struct Request {
-    /// Place in the order of arrival, from 0.
+    /// Position in the order of arrival, from 0.
     pub number: usize,
-    /// When it arrived, on tokio's clock.
+    /// Time of arrival, on tokio's clock.
     pub at: Instant,
-    /// What was asked, for requests about objects.
+    /// Verb of a request about objects.
     pub verb: Option<Verb>,
-    /// Plural name of the resource, empty for requests that are not about one.
+    /// Plural name of the resource; empty for requests that are not about one.
     pub resource: String,
     /// API group of the resource.
     pub group: String,
@@ -45,25 +45,25 @@ pub struct Request {
     pub path: String,
     /// Parameters, decoded, in their order.
     pub query: Vec<(String, String)>,
-    /// Name of the user, with [`Authorization::Rbac`](crate::Authorization::Rbac): of the impersonated one if the request
-    /// impersonates. `None` if it was refused for its credentials.
+    /// Name of the user, with [`Authorization::Rbac`](crate::Authorization::Rbac); the impersonated one if the request
+    /// impersonates. `None` if authentication failed.
     pub user: Option<String>,
     /// The `User-Agent` header.
     pub user_agent: String,
     /// The `Accept` header.
     pub accept: String,
-    /// Number of the connection it came over, from 1; 0 for a client without a socket.
+    /// Number of the connection, from 1; 0 for a client without a socket.
     pub connection: u64,
-    /// `HTTP/1.1`, `HTTP/2.0`.
+    /// HTTP version, for example `HTTP/1.1` or `HTTP/2.0`.
     pub http_version: String,
-    /// HTTP status of the answer; `None` until there is one, or where the connection was dropped instead.
+    /// HTTP status of the response; `None` before the response, or if the connection was dropped instead.
     pub status: Option<u16>,
-    /// The faults that were put upon it.
+    /// The injected faults.
     pub faults: Vec<String>,
 }
 
 impl Request {
-    /// The value of a parameter.
+    /// Returns the value of a query parameter.
     pub fn param(&self, name: &str) -> Option<&str> {
         self.query
             .iter()
@@ -71,33 +71,33 @@ impl Request {
             .map(|(_, v)| v.as_str())
     }
 
-    /// Returns whether it is a watch that asks for the initial objects as events (a streaming list).
+    /// Returns whether it is a streaming list: a watch that requests the initial objects as events.
     pub fn is_streaming_list(&self) -> bool {
         self.verb == Some(Verb::Watch) && self.param("sendInitialEvents").is_some_and(|v| v != "false")
     }
 }
 
-/// All requests so far.
+/// The recorded requests.
 #[derive(Debug, Default)]
 pub(crate) struct Record {
-    state: Mutex<State>,
+    state: Mutex<RecordState>,
     changed: Notify,
 }
 
 #[derive(Debug, Default)]
-struct State {
+struct RecordState {
     requests: VecDeque<Arc<Request>>,
     total: usize,
     connections: u64,
 }
 
 impl Record {
-    /// Takes in a request and gives it its number.
-    pub(crate) fn arrived(&self, mut request: Request) -> usize {
+    /// Adds a request and returns its number.
+    pub(crate) fn add(&self, mut request: Request) -> usize {
         let mut state = self.state.lock();
         request.number = state.total;
         state.total += 1;
-        if state.requests.len() == KEPT {
+        if state.requests.len() == MAX_REQUESTS {
             state.requests.pop_front();
         }
         let number = request.number;
@@ -107,8 +107,8 @@ impl Record {
         number
     }
 
-    /// Completes what is known about a request.
-    pub(crate) fn amend(&self, number: usize, change: impl FnOnce(&mut Request)) {
+    /// Updates a recorded request.
+    pub(crate) fn update(&self, number: usize, change: impl FnOnce(&mut Request)) {
         let mut state = self.state.lock();
         let first = state.total - state.requests.len();
         if let Some(request) = number
@@ -121,14 +121,14 @@ impl Record {
         self.changed.notify_waiters();
     }
 
-    /// Gives a new connection its number.
-    pub(crate) fn connected(&self) -> u64 {
+    /// Counts a connection and returns its number.
+    pub(crate) fn count_connection(&self) -> u64 {
         let mut state = self.state.lock();
         state.connections += 1;
         state.connections
     }
 
-    /// How many connections there have been.
+    /// Returns the number of connections.
     pub(crate) fn connections(&self) -> u64 {
         self.state.lock().connections
     }
@@ -141,12 +141,12 @@ impl Record {
         self.state.lock().requests.clear();
     }
 
-    /// Waits until a remembered request satisfies `wanted`.
+    /// Waits for a recorded request that satisfies `wanted`.
     pub(crate) async fn wait_for(&self, wanted: impl Fn(&Request) -> bool) -> Arc<Request> {
         loop {
             let changed = self.changed.notified();
             tokio::pin!(changed);
-            // Registered before looking, so that nothing that comes in between is missed.
+            // Registered before the check, so that no change is missed.
             changed.as_mut().enable();
             if let Some(found) = self.state.lock().requests.iter().find(|r| wanted(r)) {
                 return found.clone();

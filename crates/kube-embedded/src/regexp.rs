@@ -1,15 +1,15 @@
-//! Regular expressions as Go writes them.
+//! Regular expressions in Go's syntax.
 //!
-//! Go and the `regex` crate both follow RE2, so most patterns mean the same in both. [`compile`] rewrites what differs:
-//! `\d`, `\w` and `\s` are ASCII in Go, a lone `{` is an ordinary character, `[` needs no escape within a class, and `\<`
-//! is no word boundary.
+//! Go and the `regex` crate both follow RE2, so most patterns are the same in both. [`compile`] converts the
+//! differences: `\d`, `\w` and `\s` are ASCII in Go, a lone `{` is an ordinary character, `[` needs no escape within a
+//! class, and `\<` is not a word boundary.
 
 use std::collections::HashMap;
 
 use regex::{Regex, RegexBuilder};
 use serde_json::Value;
 
-/// The compiled patterns of a schema, by their text.
+/// The compiled patterns of a schema by their text.
 #[derive(Debug, Default)]
 pub(crate) struct Patterns(HashMap<String, Result<Regex, String>>);
 
@@ -34,7 +34,7 @@ impl Patterns {
         }
     }
 
-    /// Returns whether a text matches; the error says why the pattern cannot be used.
+    /// Returns whether text matches. The error says why the pattern is invalid.
     pub(crate) fn matches(&self, pattern: &str, text: &str) -> Result<bool, String> {
         match self.0.get(pattern) {
             Some(Ok(regex)) => Ok(regex.is_match(text)),
@@ -44,7 +44,7 @@ impl Patterns {
     }
 }
 
-/// Compiles a pattern in Go's syntax; the error is worded as Go's.
+/// Compiles a pattern in Go's syntax. Errors have Go's wording.
 pub(crate) fn compile(pattern: &str) -> Result<Regex, String> {
     if let Some(bad) = unsupported(pattern) {
         return Err(format!("error parsing regexp: {bad}"));
@@ -55,7 +55,7 @@ pub(crate) fn compile(pattern: &str) -> Result<Regex, String> {
         .map_err(|error| format!("error parsing regexp: {}", wording(pattern, &error)))
 }
 
-/// Syntax that Go refuses by name.
+/// Returns Go's error for syntax that only the `regex` crate supports.
 fn unsupported(pattern: &str) -> Option<String> {
     for look in ["(?=", "(?!"] {
         if pattern.contains(look) {
@@ -97,7 +97,7 @@ fn wording(pattern: &str, error: &regex::Error) -> String {
     }
 }
 
-/// Go's syntax in that of the `regex` crate.
+/// Converts Go's syntax to that of the `regex` crate.
 fn translate(pattern: &str) -> String {
     let mut out = String::with_capacity(pattern.len() + 8);
     let mut chars = pattern.char_indices().peekable();

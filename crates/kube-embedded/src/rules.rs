@@ -1,8 +1,9 @@
-//! The rules for the objects of one resource, whether Kubernetes' own or a custom one's.
+//! Decoding, defaulting and validation of objects, built-in or custom.
 
 use serde_json::Value;
 
-use crate::api::{Form, Registry, Resource};
+use crate::admission;
+use crate::api::{ObjectSchema, Registry, Resource};
 use crate::crd;
 use crate::defaults;
 use crate::schema::strict::{duplicate_fields, strict_problems};
@@ -10,26 +11,25 @@ use crate::schema::{Type, Types, decode};
 use crate::status::{FieldError, Result, Status};
 use crate::validation;
 
-/// An object as the rules let it in.
+/// A decoded object.
 #[derive(Debug)]
-pub(crate) struct Decoded {
+pub(crate) struct DecodedObject {
     pub(crate) object: Value,
-    /// Complaints about fields that are not known or come twice, in the words of strict decoding.
+    /// Messages about unknown and duplicate fields, as in strict decoding.
     pub(crate) unknown: Vec<String>,
 }
 
 impl Resource {
-    /// Checks kind and version of a body and reads it by the resource's types.
-    /// `text` is the JSON it was read from, if it was, which is where duplicate fields still show.
+    /// Checks version and kind of a body and decodes it. `text` is its JSON, if it was JSON, to find duplicate fields.
     pub(crate) fn decode(
         &self,
         registry: &Registry,
         mut object: Value,
         text: Option<&str>,
-    ) -> Result<Decoded> {
+    ) -> Result<DecodedObject> {
         self.check_kind(registry, &mut object)?;
-        match &self.form {
-            Form::BuiltIn(Some(id)) => {
+        match &self.schema {
+            ObjectSchema::BuiltIn(Some(id)) => {
                 let decoded = decode::decode(
                     Types::builtin(),
                     &Type::Ref(*id),
@@ -41,22 +41,22 @@ impl Resource {
                     Some(text) => strict_problems(Types::builtin(), &Type::Ref(*id), text),
                     None => decoded.unknown,
                 };
-                Ok(Decoded {
+                Ok(DecodedObject {
                     object: decoded.object,
                     unknown,
                 })
             }
-            Form::BuiltIn(None) => Ok(Decoded {
+            ObjectSchema::BuiltIn(None) => Ok(DecodedObject {
                 object,
                 unknown: Vec::new(),
             }),
-            Form::Custom(custom) => {
+            ObjectSchema::Custom(custom) => {
                 let unknown = custom.prune(&self.version, &mut object);
                 let unknown = unknown.iter().map(|path| format!("unknown field {path:?}"));
                 let unknown = unknown
                     .chain(text.map(duplicate_fields).unwrap_or_default())
                     .collect();
-                Ok(Decoded { object, unknown })
+                Ok(DecodedObject { object, unknown })
             }
         }
     }
@@ -100,22 +100,22 @@ impl Resource {
         Ok(())
     }
 
-    /// Fills in what the client left open.
+    /// Sets defaults.
     pub(crate) fn default(&self, object: &mut Value) {
-        match &self.form {
-            Form::BuiltIn(_) => defaults::default(&self.group, &self.version, &self.kind, object),
-            Form::Custom(custom) => custom.default(&self.version, object),
+        match &self.schema {
+            ObjectSchema::BuiltIn(_) => defaults::default(&self.group, &self.version, &self.kind, object),
+            ObjectSchema::Custom(custom) => custom.default(&self.version, object),
         }
     }
 
-    /// Adds what admission adds and clears what a client may not set when it creates an object.
+    /// Adds the fields that admission sets and removes those that clients may not set on creation.
     pub(crate) fn prepare_for_create(&self, object: &mut Value) {
-        match &self.form {
-            Form::BuiltIn(_) => {
+        match &self.schema {
+            ObjectSchema::BuiltIn(_) => {
                 defaults::admission::admit(&self.group, &self.kind, object);
                 defaults::prepare::prepare_for_create(&self.group, &self.kind, object);
             }
-            Form::Custom(_) => {
+            ObjectSchema::Custom(_) => {
                 if self.has_status()
                     && let Some(fields) = object.as_object_mut()
                 {
@@ -126,44 +126,51 @@ impl Resource {
         }
     }
 
-    /// Keeps what a client may not change through this path, and counts the generation.
+    /// Restores the fields that clients may not change through this path, and increments the generation.
     pub(crate) fn prepare_for_update(&self, old: &Value, new: &mut Value, subresource: Option<&str>) {
-        match &self.form {
-            Form::BuiltIn(_) => {
+        match &self.schema {
+            ObjectSchema::BuiltIn(_) => {
                 defaults::prepare::prepare_for_update(&self.group, &self.kind, old, new, subresource);
             }
-            Form::Custom(_) => crd::prepare_for_update(self.has_status(), old, new, subresource),
+            ObjectSchema::Custom(_) => crd::prepare_for_update(self.has_status(), old, new, subresource),
         }
     }
 
-    /// Returns whether an update of something that is not there creates it.
+    /// Returns whether an update of a missing object creates it.
     pub(crate) fn creates_on_update(&self) -> bool {
-        self.custom().is_none() && defaults::shape::shape(&self.group, &self.kind).create_on_update
+        self.custom().is_none() && defaults::strategy::strategy(&self.group, &self.kind).create_on_update
     }
 
-    /// Returns whether an update must say which version it changes.
+    /// Returns whether an update requires a resource version.
     pub(crate) fn needs_version(&self) -> bool {
-        self.custom().is_some() || !defaults::shape::shape(&self.group, &self.kind).unconditional_update
+        self.custom().is_some() || !defaults::strategy::strategy(&self.group, &self.kind).unconditional_update
     }
 
-    /// What is wrong with an object that comes in by this path.
+    /// Validates an object that is written through this path.
     pub(crate) fn validate(
         &self,
         object: &Value,
         old: Option<&Value>,
         subresource: Option<&str>,
     ) -> Vec<FieldError> {
-        match &self.form {
-            Form::BuiltIn(_) if self.is("apiextensions.k8s.io", "CustomResourceDefinition") => {
+        match &self.schema {
+            ObjectSchema::BuiltIn(_) if self.is("apiextensions.k8s.io", "CustomResourceDefinition") => {
                 crd::validate_crd(object, old)
             }
-            Form::BuiltIn(_) => match (subresource, old) {
+            ObjectSchema::BuiltIn(_) => match (subresource, old) {
                 (Some(sub), Some(old)) if sub != "status" => {
                     validation::validate_subresource(&self.group, &self.version, &self.kind, sub, object, old)
                 }
-                _ => validation::validate(&self.group, &self.version, &self.kind, object, old),
+                _ => {
+                    let mut errors =
+                        validation::validate(&self.group, &self.version, &self.kind, object, old);
+                    if self.is(admission::GROUP, "ValidatingAdmissionPolicy") && subresource.is_none() {
+                        errors.extend(admission::check_policy(object));
+                    }
+                    errors
+                }
             },
-            Form::Custom(custom) => {
+            ObjectSchema::Custom(custom) => {
                 let mut errors = validation::validate_metadata(&self.group, &self.kind, object, old);
                 errors.extend(match (subresource, old) {
                     (Some("status"), Some(old)) => custom.validate_status(&self.version, object, old),

@@ -1,4 +1,4 @@
-//! The `scale` subresource: one shape, `autoscaling/v1` `Scale`, for every kind that has replicas.
+//! The `scale` subresource: `autoscaling/v1` `Scale` for every kind with replicas.
 
 mod selector;
 #[cfg(test)]
@@ -10,19 +10,19 @@ pub(crate) use self::selector::selector_text;
 use crate::golang::{plain, type_name};
 use crate::status::{FieldError, Result, Status};
 
-/// Where a custom resource keeps what its scale shows.
+/// The fields of a custom resource that its scale shows.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct ScalePaths {
-    /// Such as `.spec.replicas`.
+    /// For example `.spec.replicas`.
     pub(crate) spec_replicas: String,
-    /// Such as `.status.replicas`.
+    /// For example `.status.replicas`.
     pub(crate) status_replicas: String,
-    /// Such as `.status.selector`; the value is a selector in its textual form.
+    /// For example `.status.selector`, which contains a selector as text.
     pub(crate) label_selector: Option<String>,
 }
 
 impl ScalePaths {
-    /// Reads `subresources.scale` of a definition.
+    /// Parses `subresources.scale` of a definition.
     pub(crate) fn of_custom(scale: &Value) -> Option<ScalePaths> {
         let path = |key: &str| scale[key].as_str().filter(|p| !p.is_empty()).map(str::to_owned);
         Some(ScalePaths {
@@ -37,7 +37,7 @@ fn steps(path: &str) -> impl Iterator<Item = &str> {
     path.strip_prefix('.').unwrap_or(path).split('.')
 }
 
-/// Follows a path through objects; the error is that of Go's accessors.
+/// Returns the field at a path. Errors are those of Go's accessors.
 fn find<'a>(object: &'a Value, path: &str) -> std::result::Result<Option<&'a Value>, String> {
     let mut value = object;
     let mut walked = String::new();
@@ -95,12 +95,12 @@ fn find_text<'a>(object: &'a Value, path: &str) -> std::result::Result<Option<&'
     }
 }
 
-/// What is wrong with the replicas an object asks for.
+/// Validates the requested replicas of an object.
 pub(crate) fn check_spec(paths: &ScalePaths, object: &Value) -> Vec<FieldError> {
     check_replicas(&paths.spec_replicas, object).into_iter().collect()
 }
 
-/// What is wrong with the replicas and the selector an object reports.
+/// Validates the replicas and the selector in the status of an object.
 pub(crate) fn check_status(paths: &ScalePaths, object: &Value) -> Vec<FieldError> {
     let mut errors: Vec<FieldError> = check_replicas(&paths.status_replicas, object)
         .into_iter()
@@ -125,7 +125,7 @@ fn check_replicas(path: &str, object: &Value) -> Option<FieldError> {
     Some(FieldError::invalid(path, value, detail))
 }
 
-/// The scale of a custom resource.
+/// Returns the scale of a custom resource.
 ///
 /// # Errors
 /// If the object has no replicas, or values of a wrong type.
@@ -150,28 +150,28 @@ pub(crate) fn of_custom(paths: &ScalePaths, object: &Value) -> Result<Value> {
     ))
 }
 
-/// Replicas of an object that has none, in the scale that a patch starts from.
-const NONE: i64 = i32::MIN as i64;
+/// Marks missing replicas in a scale that is patched.
+const UNSET_REPLICAS: i64 = i32::MIN as i64;
 
-/// As [`of_custom`], to be patched and given to [`apply_custom`]: an object without replicas has a scale, too.
+/// Returns the scale of a custom resource for a patch and [`apply_custom`]. Replicas may be missing.
 ///
 /// # Errors
 /// If the object has values of a wrong type.
 pub(crate) fn of_custom_for_update(paths: &ScalePaths, object: &Value) -> Result<Value> {
     match find_int(object, &paths.spec_replicas).map_err(Status::internal)? {
         Some(_) => of_custom(paths, object),
-        None => Ok(scale(object, NONE, 0, "")),
+        None => Ok(scale(object, UNSET_REPLICAS, 0, "")),
     }
 }
 
-/// Writes the replicas of a scale into a custom resource, and its resource version, if it has one.
+/// Sets the replicas of a custom resource to those of a scale, and its resource version, if it has one.
 ///
 /// # Errors
-/// If neither the object nor the client says how many replicas, or there is no place for them.
+/// If neither the object nor the scale has replicas, or a parent of the field is not an object.
 pub(crate) fn apply_custom(paths: &ScalePaths, object: &mut Value, scale: &Value) -> Result<()> {
     let path = &paths.spec_replicas;
     let replicas = scale["spec"]["replicas"].as_i64().unwrap_or_default();
-    if replicas == NONE {
+    if replicas == UNSET_REPLICAS {
         return Err(Status::bad_request(format!(
             "the spec replicas field {path:?} cannot be empty"
         )));
@@ -193,7 +193,7 @@ pub(crate) fn apply_custom(paths: &ScalePaths, object: &mut Value, scale: &Value
     Ok(())
 }
 
-/// The scale of a built-in kind with replicas: Deployment, ReplicaSet, StatefulSet or ReplicationController.
+/// Returns the scale of a built-in kind with replicas: Deployment, ReplicaSet, StatefulSet or ReplicationController.
 pub(crate) fn of_builtin(object: &Value) -> Value {
     let replicas = object["spec"]["replicas"].as_i64().unwrap_or_default();
     let current = object["status"]["replicas"].as_i64().unwrap_or_default();
@@ -205,13 +205,13 @@ pub(crate) fn of_builtin(object: &Value) -> Value {
     )
 }
 
-/// Writes the replicas of a scale into a built-in kind, and its resource version, if it has one.
+/// Sets the replicas of a built-in kind to those of a scale, and its resource version, if it has one.
 pub(crate) fn apply_builtin(object: &mut Value, scale: &Value) {
     object["spec"]["replicas"] = scale["spec"]["replicas"].as_i64().unwrap_or_default().into();
     take_resource_version(object, scale);
 }
 
-/// What is wrong with a scale that a client sends for a built-in kind.
+/// Validates the scale of a built-in kind.
 pub(crate) fn check(scale: &Value) -> Vec<FieldError> {
     let replicas = scale["spec"]["replicas"].as_i64().unwrap_or_default();
     let detail = "must be greater than or equal to 0";
@@ -219,7 +219,7 @@ pub(crate) fn check(scale: &Value) -> Vec<FieldError> {
     negative.into_iter().collect()
 }
 
-/// The client's version is a precondition that the store checks.
+/// Copies the scale's resource version, which is a precondition that the store checks.
 fn take_resource_version(object: &mut Value, scale: &Value) {
     let version = scale["metadata"]["resourceVersion"]
         .as_str()

@@ -1,4 +1,4 @@
-//! Addresses and ports of Services, which the API server itself hands out.
+//! Allocates the addresses and node ports of Services.
 
 use std::collections::BTreeSet;
 use std::net::Ipv4Addr;
@@ -9,12 +9,12 @@ use crate::cluster::Cluster;
 use crate::status::{FieldError, Result, Status};
 use crate::store::Key;
 
-/// First address of the range and how many there are: 10.96.0.0/16, without network and broadcast address.
+/// First address and number of addresses of 10.96.0.0/16, without network and broadcast address.
 const FIRST_ADDRESS: u32 = u32::from_be_bytes([10, 96, 0, 1]);
 const ADDRESSES: u32 = 65534;
 const NODE_PORTS: std::ops::RangeInclusive<i64> = 30000..=32767;
 
-/// Gives a Service the addresses and node ports it should have and does not.
+/// Sets missing addresses and node ports of a Service.
 pub(crate) fn allocate(cluster: &Cluster, service: &mut Value, old: Option<&Value>) -> Result<()> {
     let kind = service["spec"]["type"].as_str().unwrap_or("ClusterIP").to_owned();
     if kind == "ExternalName" {

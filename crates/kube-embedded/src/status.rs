@@ -1,28 +1,28 @@
-//! What goes wrong, said as Kubernetes says it: a `Status` object with code, reason, message and details.
+//! Failures as Kubernetes' `Status` objects with code, reason, message and details.
 
 use std::fmt;
 
 use serde_json::{Map, Value, json};
 
-/// Result of anything that can end in an answer to a client.
+/// The result of an operation that can fail with a response to the client.
 pub(crate) type Result<T, E = Status> = std::result::Result<T, E>;
 
-/// A failure, as the API answers it.
+/// A failure as a response of the API.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Status {
     pub(crate) code: u16,
     pub(crate) reason: &'static str,
     pub(crate) message: String,
     details: Map<String, Value>,
-    /// The details are there also when they are empty.
+    /// Whether empty details are included.
     generic: bool,
-    /// Where a list may go on although it is no longer consistent.
+    /// Continue token for the inconsistent rest of a list.
     continues: Option<String>,
-    /// Why the type of an object cannot represent what was sent.
+    /// Why a body cannot be decoded.
     decode_failure: Option<String>,
 }
 
-/// Which resource a failure is about: what `details` and most messages name.
+/// The resource and object of a failure, for `details` and messages.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Subject<'a> {
     pub(crate) group: &'a str,
@@ -32,7 +32,7 @@ pub(crate) struct Subject<'a> {
 }
 
 impl Subject<'_> {
-    /// `deployments.apps`, or `pods` in the core group.
+    /// Returns `deployments.apps`, or `pods` in the core group.
     fn qualified(&self) -> String {
         match self.group {
             "" => self.resource.to_owned(),
@@ -42,7 +42,7 @@ impl Subject<'_> {
 }
 
 impl Status {
-    /// A failure without details.
+    /// Creates a failure without details.
     pub(crate) fn new(code: u16, reason: &'static str, message: impl Into<String>) -> Status {
         Status {
             code,
@@ -68,7 +68,7 @@ impl Status {
         self.decode_failure.as_deref()
     }
 
-    /// A failure that has to do with HTTP more than with an object.
+    /// Creates a failure that is not about an object.
     pub(crate) fn generic(code: u16, reason: &'static str, message: impl Into<String>) -> Status {
         let mut status = Status::new(code, reason, message);
         status.generic = true;
@@ -90,25 +90,25 @@ impl Status {
         self
     }
 
-    /// The client is asked to come back after this many seconds.
+    /// Asks the client to retry after this many seconds.
     pub(crate) fn retry_after(mut self, seconds: u32) -> Status {
         self.details.insert("retryAfterSeconds".into(), seconds.into());
         self
     }
 
-    /// Says more.
-    pub(crate) fn adding(mut self, text: &str) -> Status {
+    /// Appends text to the message.
+    pub(crate) fn with_detail(mut self, text: &str) -> Status {
         self.message += text;
         self
     }
 
-    /// Gives a continue token with which the client may go on.
+    /// Adds a continue token.
     pub(crate) fn with_continue(mut self, token: String) -> Status {
         self.continues = Some(token);
         self
     }
 
-    /// Seconds after which the client is asked to come back.
+    /// Returns the seconds after which the client should retry.
     pub(crate) fn retry_after_seconds(&self) -> Option<u64> {
         self.details.get("retryAfterSeconds").and_then(Value::as_u64)
     }
@@ -125,9 +125,12 @@ impl Status {
         Status::new(403, "Forbidden", message).about(subject)
     }
 
-    /// Adds one cause to the details.
+    /// Adds one cause to the details. Reason and field may be empty.
     pub(crate) fn cause(mut self, reason: &str, message: &str, field: &str) -> Status {
-        let mut cause = json!({ "reason": reason, "message": message });
+        let mut cause = json!({ "message": message });
+        if !reason.is_empty() {
+            cause["reason"] = reason.into();
+        }
         if !field.is_empty() {
             cause["field"] = field.into();
         }
@@ -146,7 +149,7 @@ impl Status {
         Status::new(404, "NotFound", message).about(subject)
     }
 
-    /// The path leads nowhere.
+    /// Creates the failure of an unknown path.
     pub(crate) fn no_such_path() -> Status {
         Status::generic(
             404,
@@ -182,7 +185,7 @@ impl Status {
         Status::new(409, "Conflict", message).about(subject)
     }
 
-    /// Someone else has changed the object since it was read.
+    /// Creates the conflict of an object that has changed since it was read.
     pub(crate) fn modified(subject: Subject<'_>) -> Status {
         let why =
             "the object has been modified; please apply your changes to the latest version and try again";
@@ -193,12 +196,12 @@ impl Status {
         Status::new(410, "Expired", message)
     }
 
-    /// A watch wants to start where history no longer reaches.
+    /// Creates the failure of a watch from a version that is no longer in the history.
     pub(crate) fn too_old(wanted: u64, oldest: u64) -> Status {
         Status::expired(format!("too old resource version: {wanted} ({oldest})"))
     }
 
-    /// The client has seen a version this server has not reached.
+    /// Creates the failure of a request for a version that the server has not reached.
     pub(crate) fn too_large(wanted: u64, current: u64) -> Status {
         let message = format!("Timeout: Too large resource version: {wanted}, current: {current}");
         Status::new(504, "Timeout", message)
@@ -226,18 +229,18 @@ impl Status {
         Status::new(500, "InternalError", message).causes(vec![json!({ "message": why.to_string() })])
     }
 
-    /// A failure that the server has no name for; it shows as it is.
+    /// Creates a failure without a reason, which Go errors of other types cause.
     pub(crate) fn unnamed(message: impl Into<String>) -> Status {
         Status::new(500, "", message)
     }
 
-    /// A patch is well formed but cannot be applied to the object. The client is not told why.
+    /// Creates the failure of a valid patch that cannot be applied to the object.
     pub(crate) fn unprocessable() -> Status {
         let message = "the server rejected our request due to an error in our request";
         Status::generic(422, "Invalid", message)
     }
 
-    /// The object is understood but not allowed. `kind` is the Kind, not the resource.
+    /// Creates the failure of an invalid object. `kind` is the kind, not the resource.
     pub(crate) fn invalid(group: &str, kind: &str, name: &str, errors: &[FieldError]) -> Status {
         let qualified = if group.is_empty() {
             kind.to_owned()
@@ -265,7 +268,7 @@ impl Status {
             .causes(causes)
     }
 
-    /// The object as JSON.
+    /// Converts the failure to JSON.
     pub(crate) fn to_json(&self) -> Value {
         let mut status = json!({
             "kind": "Status",
@@ -296,20 +299,21 @@ impl fmt::Display for Status {
 
 impl std::error::Error for Status {}
 
-/// What is wrong with one field of an object.
+/// An error in a field of an object.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct FieldError {
     pub(crate) kind: FieldErrorKind,
-    /// Path of the field, such as `spec.containers[0].name`.
+    /// Path of the field, for example `spec.containers[0].name`.
     pub(crate) field: String,
-    /// The offending value, where the kind shows it.
+    /// The invalid value, if the message shows it.
     pub(crate) value: Value,
     pub(crate) detail: String,
-    /// The value as the message shows it, where that is not its JSON with sorted names; empty if it is not shown at all.
+    /// Text of the value in the message, if it differs from its JSON with sorted names. If it is empty, the value is
+    /// omitted.
     shown: Option<String>,
 }
 
-/// The kinds of [`FieldError`] that Kubernetes knows.
+/// Kubernetes' types of field errors.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum FieldErrorKind {
     NotFound,
@@ -340,13 +344,13 @@ impl FieldError {
         }
     }
 
-    /// Shows the value as this text: Kubernetes prints Go structs with their fields in their own order.
+    /// Sets the text of the value: Kubernetes prints Go structs with their fields in their own order.
     pub(crate) fn showing(mut self, text: impl Into<String>) -> FieldError {
         self.shown = Some(text.into());
         self
     }
 
-    /// Does not show the value: it may be large.
+    /// Omits the value, which may be large.
     pub(crate) fn without_value(self) -> FieldError {
         self.showing("")
     }
@@ -371,7 +375,7 @@ impl FieldError {
         FieldError::new(FieldErrorKind::Duplicate, field, value, "")
     }
 
-    /// `value` is none of `allowed`.
+    /// Creates the error of a value that is not in `allowed`.
     pub(crate) fn not_supported(
         field: impl Into<String>,
         value: impl Into<Value>,
@@ -386,7 +390,7 @@ impl FieldError {
         )
     }
 
-    /// What is wrong, without the field's name.
+    /// Returns the message without the field's name.
     fn body(&self) -> String {
         let title = match self.kind {
             FieldErrorKind::NotFound => "Not found",

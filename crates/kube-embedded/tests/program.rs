@@ -1,4 +1,4 @@
-//! The program `kube-embedded`, as people of any language use it.
+//! The program `kube-embedded`.
 
 use std::io::{BufRead as _, BufReader};
 use std::path::{Path, PathBuf};
@@ -9,7 +9,7 @@ use kube::api::ListParams;
 use kube::config::{KubeConfigOptions, Kubeconfig};
 use kube::{Api, Client, Config};
 
-/// A folder that goes with the test.
+/// A folder that is deleted at the end of the test.
 struct Folder(PathBuf);
 
 impl Folder {
@@ -34,7 +34,7 @@ fn program() -> Command {
     Command::new(env!("CARGO_BIN_EXE_kube-embedded"))
 }
 
-/// Starts the program and waits until it says that the kubeconfig is there.
+/// Starts the program and waits until it reports that the kubeconfig is written.
 fn serve(kubeconfig: &Path, more: &[&str]) -> (Child, Vec<String>) {
     let mut child = program()
         .arg("--write-kubeconfig")
@@ -59,7 +59,7 @@ fn serve(kubeconfig: &Path, more: &[&str]) -> (Child, Vec<String>) {
 }
 
 fn terminate(child: Child) -> Output {
-    // Every shell has it; not every machine has it as a program.
+    // The kill of the shell, because not every machine has one as a program.
     let killed = Command::new("sh")
         .args(["-c", &format!("kill {}", child.id())])
         .status()
@@ -74,7 +74,7 @@ fn refusal(output: &Output) -> String {
 }
 
 #[tokio::test]
-async fn it_serves_what_it_loaded_until_it_is_stopped() {
+async fn it_serves_loaded_objects_until_it_is_stopped() {
     let folder = Folder::new("serves");
     let manifests = folder.file("manifests.yaml");
     let text = "
@@ -121,7 +121,7 @@ data: {hello: world}
     assert!(!kubeconfig.exists(), "the program deletes its kubeconfig");
 }
 
-/// Runs the program with a file of the user, and returns what it says. It must end by itself and leave the file alone.
+/// Runs the program with a file of the user and returns its output. It must exit without changing the file.
 fn run_with_file_of_the_user(flag: &str, more: &[&str]) -> (Option<i32>, String) {
     let folder = Folder::new(flag.trim_start_matches('-'));
     let file = folder.file("config");
@@ -149,8 +149,8 @@ fn run_with_file_of_the_user(flag: &str, more: &[&str]) -> (Option<i32>, String)
 }
 
 #[test]
-fn it_refuses_the_flag_that_names_a_kubeconfig_to_read() {
-    // A program that ignored the flag would end at the taken port.
+fn it_rejects_the_flag_kubeconfig() {
+    // A program that ignored the flag would fail because of the port.
     let taken = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
     let port = taken.local_addr().expect("an address").port().to_string();
     let (code, said) = run_with_file_of_the_user("--kubeconfig", &["--port", &port]);
@@ -189,7 +189,7 @@ fn it_keeps_a_kubeconfig_that_was_changed_while_it_ran() {
 }
 
 #[test]
-fn it_replaces_the_kubeconfig_that_an_earlier_run_left_behind() {
+fn it_replaces_the_kubeconfig_of_an_earlier_run() {
     let folder = Folder::new("left-behind");
     let kubeconfig = folder.file("kubeconfig");
     let (mut killed, _) = serve(&kubeconfig, &[]);
@@ -203,7 +203,7 @@ fn it_replaces_the_kubeconfig_that_an_earlier_run_left_behind() {
 }
 
 #[test]
-fn it_says_what_is_wrong_with_its_manifests() {
+fn it_reports_invalid_manifests() {
     let folder = Folder::new("manifests");
     let manifest = folder.file("bad.yaml");
     for (text, wanted) in [
@@ -213,7 +213,7 @@ fn it_says_what_is_wrong_with_its_manifests() {
         ),
         (
             "kind: Thing\napiVersion: v1\nmetadata: {name: a}\n",
-            "no kind \"Thing\" in version \"v1\" is served",
+            "cannot load Thing \"a\": unknown kind \"Thing\" in version \"v1\"",
         ),
         ("kind: [\n", "bad.yaml"),
     ] {
@@ -235,7 +235,7 @@ fn it_says_what_is_wrong_with_its_manifests() {
 }
 
 #[test]
-fn it_says_when_its_port_is_taken() {
+fn it_reports_a_port_in_use() {
     let folder = Folder::new("port");
     let taken = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
     let port = taken.local_addr().expect("an address").port().to_string();
@@ -247,14 +247,15 @@ fn it_says_when_its_port_is_taken() {
         .expect("it runs");
     let said = refusal(&output);
     assert!(
-        said.contains(&format!("cannot listen on 127.0.0.1:{port}; is the port in use?")),
+        said.starts_with(&format!("kube-embedded: cannot listen on 127.0.0.1:{port}: "))
+            && said.ends_with("hint: choose another port\n"),
         "{said}"
     );
     assert!(!kubeconfig.exists());
 }
 
 #[tokio::test]
-async fn it_authorizes_requests_by_rbac_if_it_is_told_to() {
+async fn it_authorizes_requests_with_rbac() {
     let folder = Folder::new("rbac");
     let kubeconfig = folder.file("kubeconfig");
     let (child, _) = serve(&kubeconfig, &["--authorization-mode", "RBAC"]);

@@ -1,4 +1,4 @@
-//! Many clients at once: what is handed out is handed out once, and nothing that was written is forgotten.
+//! Concurrent clients: allocations are unique, and no write is lost.
 
 use std::collections::BTreeSet;
 
@@ -10,7 +10,7 @@ use kube_embedded::Server;
 use serde_json::json;
 use tokio::task::JoinSet;
 
-async fn at_once<F>(count: usize, make: impl Fn(usize) -> F)
+async fn concurrently<F>(count: usize, make: impl Fn(usize) -> F)
 where
     F: Future<Output = Result<(), kube::Error>> + Send + 'static,
 {
@@ -25,10 +25,10 @@ fn decoded<T: serde::de::DeserializeOwned>(value: serde_json::Value) -> T {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn every_service_has_an_address_and_a_port_of_its_own() {
+async fn services_have_different_addresses_and_ports() {
     let server = Server::start().await.expect("a server");
     let client = server.direct_client();
-    at_once(200, |n| {
+    concurrently(200, |n| {
         let services: Api<Service> = Api::namespaced(client.clone(), "default");
         async move {
             let service = decoded(json!({
@@ -51,7 +51,7 @@ async fn every_service_has_an_address_and_a_port_of_its_own() {
         .iter()
         .filter_map(|s| s.spec.as_ref()?.ports.as_ref()?.first()?.node_port)
         .collect();
-    // The server's own service has an address, too, and no node port.
+    // The server's own service has an address, but no node port.
     assert_eq!((addresses.len(), ports.len()), (201, 200));
     server.stop().await;
 }
@@ -60,7 +60,7 @@ async fn every_service_has_an_address_and_a_port_of_its_own() {
 async fn every_custom_kind_is_served() {
     let server = Server::start().await.expect("a server");
     let client = server.direct_client();
-    at_once(60, |n| {
+    concurrently(60, |n| {
         let definitions: Api<CustomResourceDefinition> = Api::all(client.clone());
         async move {
             let definition = decoded(json!({
@@ -102,7 +102,7 @@ async fn no_change_of_an_object_is_lost() {
     )
     .await
     .expect("created");
-    at_once(100, |n| {
+    concurrently(100, |n| {
         let maps = maps.clone();
         async move {
             let patch = json!({ "data": { format!("k{n}"): "v" } });

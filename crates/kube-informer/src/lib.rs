@@ -245,9 +245,10 @@ pub mod lister;
 pub mod metrics;
 mod object;
 
-// How it works.
-mod measures;
+// How it works: the pipeline, then what its stages share.
 mod pipeline;
+
+mod measures;
 mod types;
 mod util;
 

@@ -59,7 +59,9 @@ impl<T: Clone + Eq + Hash + Send + Sync + 'static> QueueItem for T {}
     "TypedDelayingInterface",
     "TypedInterface",
     "RateLimitingInterface",
+    "DelayingInterface",
     "NewTypedRateLimitingQueue",
+    "NewRateLimitingQueue",
     "priorityqueue",
 ))]
 pub struct WorkQueue<T> {
@@ -360,6 +362,7 @@ impl<T: QueueItem> WorkQueue<T> {
     }
 
     /// Returns whether the queue is shut down.
+    #[doc(alias = "ShuttingDown")]
     #[must_use]
     pub fn is_shut_down(&self) -> bool {
         self.shared.state.lock().core.is_closed()

@@ -71,6 +71,7 @@ const EMBEDDED: LayeredCrate = LayeredCrate {
         "openapi",
         "api",
         "convert",
+        "admission",
         "rules",
         "table",
         "request",

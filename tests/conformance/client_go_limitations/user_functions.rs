@@ -51,8 +51,6 @@ async fn failing_index_function_keeps_the_object_cached() {
 async fn transform_error_is_reported() {
     for streaming in [true, false] {
         let server = TestServer::start().await;
-        let mut observed = ObservedInformer::on(&server, |informer| informer.streaming_list(streaming));
-        observed.create("a").await;
         let failures = Arc::new(Mutex::new(BTreeMap::from([
             ("a".to_owned(), 2),
             ("b".to_owned(), 2),
@@ -68,10 +66,10 @@ async fn transform_error_is_reported() {
             map.data = None;
             Ok(())
         };
-        observed
-            .informer
-            .set_try_transform(transform)
-            .expect("a new informer");
+        let mut observed = ObservedInformer::on(&server, |informer| {
+            informer.streaming_list(streaming).try_transform(transform)
+        });
+        observed.create("a").await;
         observed.start().await;
         observed.create("b").await;
         observed.catches_up().await;
@@ -93,8 +91,6 @@ async fn transform_error_is_reported() {
 #[tokio::test]
 async fn panicking_transform_is_reported() {
     let server = TestServer::start().await;
-    let mut observed = ObservedInformer::on(&server, |informer| informer);
-    observed.create("a").await;
     let first = std::sync::atomic::AtomicBool::new(true);
     let transform = move |_: &mut ConfigMap| {
         assert!(
@@ -102,10 +98,8 @@ async fn panicking_transform_is_reported() {
             "a panic on purpose"
         );
     };
-    observed
-        .informer
-        .set_transform(transform)
-        .expect("a new informer");
+    let mut observed = ObservedInformer::on(&server, |informer| informer.transform(transform));
+    observed.create("a").await;
     observed.start().await;
     let error = observed.error().await;
     assert!(

@@ -70,7 +70,7 @@ async fn an_informer_with_a_source_of_its_own_joins_a_factory() {
     let error = factory
         .informer_from(source(), ())
         .expect_err("the second of its kind");
-    assert!(error.is_informer_conflict(), "{error}");
+    assert!(error.is_conflict(), "{error}");
     let by_value = informer
         .index("value", |map: &ConfigMap| {
             map.data.as_ref().and_then(|data| data.get("value").cloned())

@@ -38,7 +38,7 @@ async fn backoff_grows_to_its_cap_during_an_hour_long_outage() {
     let requests = asked.iter().filter(|at| **at > down).count();
     assert!((50..=120).contains(&requests), "{requests} requests in an hour");
 
-    server.come_back().await;
+    server.restart().await;
     // Skips the wait for the next attempt.
     pause();
     advance(Duration::from_mins(1)).await;
@@ -76,6 +76,6 @@ async fn connection_attempts_respect_the_backoff() {
         "each connection attempt is a request of the informer"
     );
 
-    server.come_back().await;
+    server.restart().await;
     observed.catches_up().await;
 }

@@ -43,7 +43,7 @@ async fn watch_resumes_after_a_server_restart() {
     observed.start().await;
     server.go_down().await;
     observed.error_that(kube_informer::Error::is_connection).await;
-    server.come_back().await;
+    server.restart().await;
     observed.catches_up().await;
 }
 

@@ -1,14 +1,14 @@
 //! The watch-error handler and the transform.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, OnceLock};
 
 use conformance::TestServer;
 use k8s_openapi::api::core::v1::ConfigMap;
 use kube::api::DynamicObject;
 use kube::core::{ApiResource, GroupVersionKind};
-use kube_informer::{CacheFormat, Error, Event, SharedInformer, error::Operation};
+use kube_informer::{CacheFormat, Error, Event, InformerBuilder, SharedInformer, error::Operation};
 use tokio::sync::mpsc;
 use tracing::field::{Field, Visit};
 use tracing::{Level, Metadata, Subscriber, span};
@@ -16,22 +16,19 @@ use tracing::{Level, Metadata, Subscriber, span};
 use crate::config_maps::{ConfigMaps, value};
 use crate::informers::{PATIENCE, SHORT_BACKOFF, caught_up, form, recording_handler, soon, started, stopped};
 
-fn of_ghosts(server: &TestServer) -> SharedInformer<DynamicObject> {
+fn of_ghosts(server: &TestServer) -> InformerBuilder<DynamicObject> {
     let ghosts = ApiResource::from_gvk(&GroupVersionKind::gvk("nowhere.example.com", "v1", "Ghost"));
-    SharedInformer::builder_with(server.client.clone(), ghosts).build()
+    SharedInformer::builder_with(server.client.clone(), ghosts)
 }
 
 #[tokio::test]
 async fn last_watch_error_handler_is_used() {
     let server = TestServer::start().await;
-    let informer = of_ghosts(&server);
     let (sender, mut receiver) = mpsc::unbounded_channel::<Error>();
-    informer
-        .set_watch_error_handler(|error| panic!("the replaced handler got {error}"))
-        .expect("a handler");
-    informer
-        .set_watch_error_handler(move |error| drop(sender.send(error.clone())))
-        .expect("a handler");
+    let informer = of_ghosts(&server)
+        .watch_error_handler(|error| panic!("the replaced handler got {error}"))
+        .watch_error_handler(move |error| drop(sender.send(error.clone())))
+        .build();
     informer.start().expect("a start");
     let error = soon(receiver.recv()).await.expect("an error");
     assert!(error.is_not_found());
@@ -49,27 +46,10 @@ async fn last_watch_error_handler_is_used() {
 }
 
 #[tokio::test]
-async fn hooks_must_be_set_before_start() {
-    let maps = ConfigMaps::named([]).await;
-    let informer = maps.informer();
-    started(&informer).await;
-    let late = informer.set_watch_error_handler(|_| {});
-    assert!(late.is_err_and(|error| error.is_already_started()));
-    let late = informer.set_transform(|_| {});
-    assert!(late.is_err_and(|error| error.is_already_started()));
-    stopped(&informer).await;
-    let late = informer.set_transform(|_| {});
-    assert!(late.is_err_and(|error| error.is_stopped()));
-}
-
-#[tokio::test]
 async fn panicking_error_handler_stops_nothing() {
     let maps = ConfigMaps::named(["a"]).await;
     let (builder, gate) = maps.gated();
-    let informer = builder.build();
-    informer
-        .set_watch_error_handler(|error| panic!("{error}"))
-        .expect("a handler");
+    let informer = builder.watch_error_handler(|error| panic!("{error}")).build();
     started(&informer).await;
     gate.close();
     let version = maps.create("b", "1").await;
@@ -82,11 +62,7 @@ async fn panicking_error_handler_stops_nothing() {
 #[tokio::test]
 async fn transform_runs_once_per_object() {
     let maps = ConfigMaps::named(["a", "b"]).await;
-    let informer = maps.informer();
     let calls = Arc::new(AtomicUsize::new(0));
-    informer
-        .set_transform(|_| panic!("replaced"))
-        .expect("a transform");
     let count = Arc::clone(&calls);
     let transform = move |map: &mut ConfigMap| {
         count.fetch_add(1, Ordering::SeqCst);
@@ -94,7 +70,11 @@ async fn transform_runs_once_per_object() {
             value.push('!');
         }
     };
-    informer.set_transform(transform).expect("a transform");
+    let informer = maps
+        .builder()
+        .transform(|_| panic!("replaced"))
+        .transform(transform)
+        .build();
     let (handler, mut received) = recording_handler();
     informer.add_handler(handler).expect("a handler");
     started(&informer).await;
@@ -126,26 +106,30 @@ async fn transform_runs_once_per_object() {
 #[tokio::test]
 async fn failing_transform_never_passes_untransformed_objects() {
     let maps = ConfigMaps::named(["bad", "good"]).await;
-    let informer = maps.builder().backoff(SHORT_BACKOFF).build();
     let healed = Arc::new(AtomicBool::new(false));
     let (sender, mut receiver) = mpsc::unbounded_channel::<Error>();
     let heal = Arc::clone(&healed);
-    let informed = informer.clone();
+    let built = Arc::new(OnceLock::<SharedInformer<ConfigMap>>::new());
+    let informed = Arc::clone(&built);
     let heal_at_the_third = move |error: &Error| {
+        let informed = informed.get().expect("an error only after the start");
         assert!(informed.lister().is_empty(), "no part of the list is applied");
         drop(sender.send(error.clone()));
         if informed.status().errors >= 3 {
             heal.store(true, Ordering::SeqCst);
         }
     };
-    informer
-        .set_watch_error_handler(heal_at_the_third)
-        .expect("a handler");
     let transform = move |map: &mut ConfigMap| match map.metadata.name.as_deref() {
         Some("bad") if !healed.load(Ordering::SeqCst) => Err("it is not ripe"),
         _ => Ok(()),
     };
-    informer.set_try_transform(transform).expect("a transform");
+    let informer = maps
+        .builder()
+        .backoff(SHORT_BACKOFF)
+        .watch_error_handler(heal_at_the_third)
+        .try_transform(transform)
+        .build();
+    built.set(informer.clone()).expect("set once");
     informer.start().expect("a start");
     let error = soon(receiver.recv()).await.expect("an error");
     assert!(error.is_user_code());
@@ -202,7 +186,7 @@ async fn errors_are_logged_by_kind_without_a_handler() {
     let informer = builder.build();
     started(&informer).await;
     gate.close();
-    let ghosts = of_ghosts(&maps.server);
+    let ghosts = of_ghosts(&maps.server).build();
     ghosts.start().expect("a start");
     // Expired versions are normal; a missing kind is not.
     let mut levels = BTreeMap::new();

@@ -67,11 +67,11 @@ async fn failing_or_panicking_index_function_breaks_nothing() {
     let maps = ConfigMaps::named(["a"]).await;
     maps.create("bad", "fail").await;
     maps.create("worse", "panic").await;
-    let informer = maps.informer();
     let (sender, mut receiver) = mpsc::unbounded_channel::<Error>();
-    informer
-        .set_watch_error_handler(move |error| drop(sender.send(error.clone())))
-        .expect("a handler");
+    let informer = maps
+        .builder()
+        .watch_error_handler(move |error| drop(sender.send(error.clone())))
+        .build();
     let fragile = |map: &ConfigMap| match value(map) {
         "fail" => Err("I do not know"),
         "panic" => panic!("I will not say"),

@@ -120,11 +120,10 @@ async fn unstarted_informer_can_be_stopped() {
 async fn failed_wait_reports_what_was_awaited_and_why() {
     let server = TestServer::start().await;
     let ghosts = ApiResource::from_gvk(&GroupVersionKind::gvk("nowhere.example.com", "v1", "Ghost"));
-    let informer = SharedInformer::<DynamicObject>::builder_with(server.client.clone(), ghosts).build();
     let (sender, mut receiver) = mpsc::unbounded_channel();
-    informer
-        .set_watch_error_handler(move |error| drop(sender.send(error.clone())))
-        .expect("a handler");
+    let informer = SharedInformer::<DynamicObject>::builder_with(server.client.clone(), ghosts)
+        .watch_error_handler(move |error| drop(sender.send(error.clone())))
+        .build();
     informer.start().expect("a start");
     let error = soon(receiver.recv()).await.expect("an error");
     assert!(error.is_not_served() && error.is_not_found(), "{error}");

@@ -16,11 +16,6 @@ use crate::observed_informer::ObservedInformer;
 #[tokio::test(start_paused = true)]
 async fn transform_runs_once_per_state() {
     for streaming in [true, false] {
-        let (server, observed) =
-            ObservedInformer::paused(|informer| informer.streaming_list(streaming)).await;
-        for name in ["a", "b", "c"] {
-            observed.create(name).await;
-        }
         let transform = |map: &mut ConfigMap| {
             let times = map.annotations_mut().entry("times".into()).or_default();
             times.push('|');
@@ -36,7 +31,11 @@ async fn transform_runs_once_per_state() {
             called.lock().push(state);
             transform(map);
         };
-        observed.informer.set_transform(counting).expect("a new informer");
+        let (server, observed) =
+            ObservedInformer::paused(|informer| informer.streaming_list(streaming).transform(counting)).await;
+        for name in ["a", "b", "c"] {
+            observed.create(name).await;
+        }
         observed.start().await;
         let last = observed.change("a", "2").await;
         observed.reach(last).await;
@@ -77,11 +76,12 @@ async fn transform_runs_once_per_state() {
 /// handler panics.
 #[tokio::test(start_paused = true)]
 async fn watch_errors_are_reported() {
-    let (server, observed) = ObservedInformer::paused(|informer| informer.streaming_list(false)).await;
-    observed
-        .informer
-        .set_watch_error_handler(|error| panic!("a panic on purpose, about {error}"))
-        .expect("a new informer");
+    let (server, observed) = ObservedInformer::paused(|informer| {
+        informer
+            .streaming_list(false)
+            .watch_error_handler(|error| panic!("a panic on purpose, about {error}"))
+    })
+    .await;
     server.faults().add(
         kube_embedded::On::list("configmaps").times(3),
         kube_embedded::Fault::forbidden(),

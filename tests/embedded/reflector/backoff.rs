@@ -52,7 +52,7 @@ async fn backoff_does_not_reset_during_an_hour_long_outage() {
         "{} requests in an hour",
         gaps.len()
     );
-    server.come_back().await.expect("the same port");
+    server.restart().await.expect("the same port");
     observed.catches_up().await;
     assert_eq!(observed.tap.count("list"), 1, "an outage causes no relist");
 }

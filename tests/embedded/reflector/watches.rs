@@ -72,7 +72,7 @@ async fn refused_connection_causes_no_relist() {
             "{refused}"
         );
     }
-    server.come_back().await.expect("the same port");
+    server.restart().await.expect("the same port");
     observed.catches_up().await;
     let words = observed.tap.words();
     assert!(words[1..].iter().all(|word| word == "watch last"), "{words:?}");

@@ -46,11 +46,12 @@ pub(super) fn apiserver(folder: &Folder, etcd: SocketAddr, port: u16) -> Vec<Str
     ]
 }
 
-/// Returns the flags of the controllers that complete deletions of namespaces and owners.
+/// Returns the flags of the controllers that complete deletions of namespaces and owners, and set the status of
+/// admission policies.
 pub(super) fn controllers(kubeconfig: &Path) -> Vec<String> {
     vec![
         format!("--kubeconfig={}", kubeconfig.display()),
-        "--controllers=namespace-controller,garbage-collector-controller".into(),
+        "--controllers=namespace-controller,garbage-collector-controller,validatingadmissionpolicy-status-controller".into(),
         "--leader-elect=false".into(),
         "--secure-port=0".into(),
     ]

@@ -1,9 +1,12 @@
-//! What the server can take: `cargo bench -p kube-embedded --bench load [-- --pods N --custom N --watchers N --rate N
-//! --seconds N]`.
+//! Measures the capacity of the server.
 //!
-//! Lets many watchers follow one kind while it changes, then loads pods of about 12 KB and lists them over a loopback
-//! socket, does the same with custom resources of a schema of 54 properties, and prints what that takes in time, CPU and
-//! memory. Client and server are one process, so CPU is that of both.
+//! ```sh
+//! cargo bench -p kube-embedded --bench load [-- --pods N --custom N --watchers N --rate N --seconds N]
+//! ```
+//!
+//! Many watchers follow changes of one kind. Then pods of about 12 KB are loaded and listed over a loopback socket, and
+//! after them custom resources with a schema of 54 properties. Prints time, CPU and memory. Client and server share a
+//! process, so CPU is the sum of both.
 //!
 //! To count instructions, run the program under `valgrind --tool=callgrind` with few objects and `--seconds 0`.
 
@@ -12,7 +15,7 @@
     clippy::cast_possible_truncation,
     clippy::cast_sign_loss,
     clippy::naive_bytecount,
-    reason = "figures for people"
+    reason = "printed figures need not be exact"
 )]
 
 mod objects;
@@ -60,7 +63,7 @@ impl Options {
 }
 
 fn main() {
-    // `cargo test --benches` passes `--test`: there is nothing to test here.
+    // `cargo test --benches` passes `--test`; there is nothing to test.
     if std::env::args().any(|a| a == "--test") {
         return;
     }
@@ -73,7 +76,7 @@ fn main() {
 
 async fn run(options: &Options) {
     let server = Server::start().await.expect("a server");
-    // Watches first: memory that the pods gave back would hide what a watcher takes.
+    // Watches first, because freed memory of the pods would hide that of the watchers.
     watches(&server, options).await;
     load(&server, options.pods);
     lists(&server, &PODS).await;
@@ -141,7 +144,7 @@ const GADGETS: [Round; 2] = [
     ),
 ];
 
-/// Loads custom resources, gets each of them, and lists them.
+/// Loads, gets and lists custom resources.
 async fn custom(server: &Server, objects: usize) {
     server.load([definition()]).expect("a definition");
     let cpu = cpu_seconds();
@@ -222,7 +225,7 @@ async fn watches(server: &Server, options: &Options) {
         let path = format!("/api/v1/namespaces/default/configmaps?watch=1&resourceVersion={version}");
         let body = get(connection, &path, "application/json").await;
         let (events, bytes, delays) = (events.clone(), bytes.clone(), delays.clone());
-        // Every hundredth watcher looks at the clock; all of them count.
+        // Only every hundredth watcher measures delays; all of them count events.
         tasks.push(tokio::spawn(watch(
             body,
             events,
@@ -345,14 +348,14 @@ async fn read_page(body: Incoming) -> (usize, Option<String>) {
     (bytes.len(), token)
 }
 
-/// Resident memory of this process in bytes.
+/// Returns the resident memory of this process in bytes.
 fn memory() -> usize {
     let statm = std::fs::read_to_string("/proc/self/statm").unwrap_or_default();
     let pages: usize = statm.split(' ').nth(1).and_then(|p| p.parse().ok()).unwrap_or(0);
     pages * 4096
 }
 
-/// CPU time of this process, user and system.
+/// Returns the CPU time of this process, user and system, in seconds.
 fn cpu_seconds() -> f64 {
     let stat = std::fs::read_to_string("/proc/self/stat").unwrap_or_default();
     let after = stat.rsplit_once(')').map_or("", |(_, rest)| rest);

@@ -1,10 +1,10 @@
-//! What the benchmark writes.
+//! The objects of the benchmark.
 
 use std::fmt::Write as _;
 
 use serde_json::{Map, Value, json};
 
-/// A pod of about 12 KB. Names, images, environments, labels and annotations differ from pod to pod.
+/// Returns a pod of about 12 KB. Names, images, environments, labels and annotations differ from pod to pod.
 pub(crate) fn pod(n: usize) -> Value {
     let app = format!("app-{}", n % 977);
     let word = |k: usize| format!("{:08x}", (n * 2_654_435_761 + k * 40503) % (1 << 32));
@@ -49,7 +49,7 @@ pub(crate) fn pod(n: usize) -> Value {
     })
 }
 
-/// A definition of 54 properties, most of them with defaults.
+/// Returns a definition with 54 properties, most of which have defaults.
 pub(crate) fn definition() -> Value {
     let group = json!({
         "type": "object",
@@ -104,7 +104,7 @@ pub(crate) fn definition() -> Value {
     })
 }
 
-/// A custom resource that leaves some fields to defaults.
+/// Returns a custom resource without some of the fields that have defaults.
 pub(crate) fn gadget(n: usize) -> Value {
     let part = |k: usize| {
         json!({

@@ -1,4 +1,4 @@
-//! The resources that CustomResourceDefinitions add.
+//! The resources of CustomResourceDefinitions.
 
 use std::sync::Arc;
 
@@ -7,10 +7,10 @@ use base64::engine::general_purpose::STANDARD as BASE64;
 use ring::digest::{SHA256, digest};
 use serde_json::Value;
 
-use super::resource::{Form, Resource, Subresource, group_version};
+use super::resource::{ObjectSchema, Resource, Subresource, group_version};
 use crate::crd::{self, CustomKind, CustomVersion};
 
-/// The resources that a definition adds, one per served version, the preferred one first.
+/// Returns the resources of a definition, one per served version, the preferred one first.
 pub(crate) fn custom_resources(definition: &Value) -> Vec<Resource> {
     if !crd::is_established(definition) {
         return Vec::new();
@@ -79,7 +79,7 @@ fn resource(custom: &Arc<CustomKind>, version: &CustomVersion) -> Resource {
             .iter()
             .map(|f| f.trim_start_matches('.').to_owned())
             .collect(),
-        form: Form::Custom(custom.clone()),
+        schema: ObjectSchema::Custom(custom.clone()),
         deprecation: version.warning.clone(),
     }
 }
@@ -91,7 +91,7 @@ fn storage_version_hash(group: &str, version: &str, kind: &str) -> String {
     BASE64.encode(digest.as_ref().get(..8).unwrap_or_default())
 }
 
-/// Order of versions: stable ones before betas before alphas, newer before older, others last by name.
+/// Returns the order of a version: stable before beta before alpha, newer before older, others last by name.
 fn priority(version: &str) -> (u8, u64, u64, std::cmp::Reverse<&str>) {
     let other = (0, 0, 0, std::cmp::Reverse(version));
     let Some(rest) = version.strip_prefix('v') else {

@@ -1,11 +1,11 @@
-//! The documents by which clients find out what is served: one by one as of old, and aggregated.
+//! The discovery documents, in the old format and aggregated.
 
 use serde_json::{Map, Value, json};
 
 use super::registry::{Group, Registry};
 use super::resource::{Resource, Subresource, group_version};
 
-/// `/api`.
+/// Returns `/api`.
 pub(crate) fn api_versions(address: &str) -> Value {
     json!({
         "kind": "APIVersions",
@@ -14,13 +14,13 @@ pub(crate) fn api_versions(address: &str) -> Value {
     })
 }
 
-/// `/apis`.
+/// Returns `/apis`.
 pub(crate) fn group_list(registry: &Registry) -> Value {
     let groups: Vec<Value> = named_groups(registry).map(group_body).collect();
     json!({ "kind": "APIGroupList", "apiVersion": "v1", "groups": groups })
 }
 
-/// `/apis/<group>`.
+/// Returns `/apis/<group>`.
 pub(crate) fn group(group: &Group) -> Value {
     let mut document = group_body(group);
     document["kind"] = "APIGroup".into();
@@ -41,7 +41,7 @@ fn group_body(group: &Group) -> Value {
     json!({ "name": group.name, "versions": versions, "preferredVersion": versions[0] })
 }
 
-/// `/api/v1` and `/apis/<group>/<version>`.
+/// Returns `/api/v1` or `/apis/<group>/<version>`.
 pub(crate) fn resource_list(registry: &Registry, group: &str, version: &str) -> Value {
     let mut resources = Vec::new();
     for resource in registry.resources(group, version) {
@@ -104,7 +104,7 @@ fn legacy_subresource(resource: &Resource, sub: &Subresource) -> Value {
     entry
 }
 
-/// Aggregated discovery of `/api` (the core group) or `/apis` (all others).
+/// Returns the aggregated discovery of `/api` (the core group) or `/apis` (all others).
 pub(crate) fn aggregated(registry: &Registry, core: bool) -> Value {
     let groups = registry.groups().iter().filter(|g| g.name.is_empty() == core);
     let items: Vec<Value> = groups.map(aggregated_group).collect();
@@ -166,7 +166,8 @@ fn aggregated_resource(resource: &Resource) -> Value {
     entry.into()
 }
 
-/// Group and version are named only where they differ from the resource's, except for custom resources.
+/// Returns group, version and kind. Group and version are empty if they are the resource's, except for custom
+/// resources.
 fn response_kind(resource: &Resource, group: &str, version: &str, kind: &str) -> Value {
     if resource.custom().is_none() && group == resource.group && version == resource.version {
         return json!({ "group": "", "version": "", "kind": kind });

@@ -1,14 +1,14 @@
-//! The OpenAPI documents of what is served, made when someone asks for them.
+//! The OpenAPI documents of the served resources, built on first use.
 
 use bytes::Bytes;
 use serde_json::Value;
 
 use super::registry::{Registry, Version};
-use super::resource::{Form, Resource};
+use super::resource::{ObjectSchema, Resource};
 use crate::openapi::{self, ResourceDoc, SubresourceDoc};
 use crate::schema::Types;
 
-/// `/openapi/v3`.
+/// Returns `/openapi/v3`.
 pub(crate) fn v3_index(registry: &Registry) -> Value {
     let versions = registry
         .groups()
@@ -24,7 +24,7 @@ pub(crate) fn v3_index(registry: &Registry) -> Value {
     )
 }
 
-/// `/openapi/v3/apis/<group>/<version>`, if it is served.
+/// Returns `/openapi/v3/apis/<group>/<version>`, if it is served.
 pub(crate) fn v3(registry: &Registry, group: &str, version: &str) -> Option<Bytes> {
     let found = registry
         .group(group)?
@@ -34,7 +34,7 @@ pub(crate) fn v3(registry: &Registry, group: &str, version: &str) -> Option<Byte
     Some(document(group, found))
 }
 
-/// `/openapi/v2`.
+/// Returns `/openapi/v2`.
 pub(crate) fn v2(registry: &Registry) -> Bytes {
     let resources: Vec<ResourceDoc<'_>> = registry.all().map(|r| describe(r)).collect();
     openapi::v2_document(&resources, Types::builtin())
@@ -42,7 +42,7 @@ pub(crate) fn v2(registry: &Registry) -> Bytes {
         .into()
 }
 
-/// `/openapi/v2` in protobuf.
+/// Returns `/openapi/v2` in protobuf.
 pub(crate) fn v2_protobuf(registry: &Registry) -> Bytes {
     let resources: Vec<ResourceDoc<'_>> = registry.all().map(|r| describe(r)).collect();
     openapi::v2_protobuf(&resources).into()
@@ -59,13 +59,13 @@ fn document(group: &str, version: &Version) -> Bytes {
 }
 
 fn describe(resource: &Resource) -> ResourceDoc<'_> {
-    if let Form::Custom(custom) = &resource.form
+    if let ObjectSchema::Custom(custom) = &resource.schema
         && let Some(version) = custom.version(&resource.version)
     {
         return ResourceDoc::of_custom(custom, version);
     }
-    let type_name = match &resource.form {
-        Form::BuiltIn(Some(id)) => Types::builtin().get(*id).name.clone(),
+    let type_name = match &resource.schema {
+        ObjectSchema::BuiltIn(Some(id)) => Types::builtin().get(*id).name.clone(),
         _ => String::new(),
     };
     ResourceDoc {

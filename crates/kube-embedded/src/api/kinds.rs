@@ -1,14 +1,14 @@
-//! Reads `kinds.txt`, the table of built-in resources.
+//! Parses `kinds.txt`, the table of built-in resources.
 //!
-//! The table is part of the program, so a line that cannot be read is a bug that the first test finds: it panics.
+//! Invalid lines panic, because the table is part of the program.
 
 use std::collections::HashMap;
 
-use super::resource::{Form, Resource, Subresource, builtin_selectable, group_version};
+use super::resource::{ObjectSchema, Resource, Subresource, builtin_selectable, group_version};
 use crate::schema::Types;
 use crate::store::CollectionId;
 
-/// The built-in resources in the order of discovery.
+/// Returns the built-in resources in the order of discovery.
 pub(super) fn builtin() -> Vec<Resource> {
     let mut resources: Vec<Resource> = Vec::new();
     let mut collections = Collections::default();
@@ -26,7 +26,7 @@ pub(super) fn builtin() -> Vec<Resource> {
     resources
 }
 
-/// Gives versions of one resource the same collection, kept in the version that is listed first.
+/// Assigns one collection to all versions of a resource. The first version is the stored one.
 #[derive(Default)]
 struct Collections {
     known: HashMap<(String, String), (CollectionId, String)>,
@@ -34,7 +34,7 @@ struct Collections {
 
 impl Collections {
     fn of(&mut self, group: &str, version: &str, plural: &str) -> (CollectionId, String) {
-        // Events are one collection with two faces; the core group's comes first and is the one they are kept in.
+        // Both kinds of events share a collection, which stores those of the core group.
         let group = if group == "events.k8s.io" { "" } else { group };
         let first = || (format!("{group}/{plural}").into(), group_version(group, version));
         self.known
@@ -87,7 +87,7 @@ fn resource(line: &str, collections: &mut Collections) -> Resource {
             .iter()
             .map(|s| (*s).to_owned())
             .collect(),
-        form: Form::BuiltIn(Types::builtin().find(type_name)),
+        schema: ObjectSchema::BuiltIn(Types::builtin().find(type_name)),
         deprecation: builtin_deprecation(group, version, plural),
     }
 }
@@ -110,7 +110,7 @@ fn subresource(line: &str) -> Subresource {
     }
 }
 
-/// What the real server warns clients of some resources of.
+/// Returns the warning for clients of a deprecated resource.
 fn builtin_deprecation(group: &str, version: &str, plural: &str) -> Option<String> {
     match (group, version, plural) {
         ("", "v1", "componentstatuses") => Some("v1 ComponentStatus is deprecated in v1.19+".into()),

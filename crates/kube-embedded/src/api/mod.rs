@@ -1,4 +1,4 @@
-//! What is served: resources, their versions, and the documents that tell clients about them.
+//! The served resources, their versions, and the documents that describe them.
 
 mod custom;
 pub(crate) mod discovery;
@@ -11,7 +11,7 @@ mod tests;
 
 pub(crate) use custom::custom_resources;
 pub(crate) use registry::Registry;
-pub(crate) use resource::{Form, Resource, group_version};
+pub(crate) use resource::{ObjectSchema, Resource, group_version};
 
-/// The Kubernetes version whose API is served.
+/// The Kubernetes version of the API.
 pub const KUBERNETES_VERSION: &str = "v1.36.3";

@@ -1,4 +1,4 @@
-//! Every resource that is served now: the built-in ones and those that CustomResourceDefinitions brought.
+//! All served resources: built-in and custom.
 
 use std::sync::{Arc, OnceLock};
 
@@ -7,7 +7,7 @@ use bytes::Bytes;
 use super::kinds;
 use super::resource::Resource;
 
-/// Every resource that is served now.
+/// All served resources.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Registry {
     groups: Vec<Group>,
@@ -25,12 +25,12 @@ pub(crate) struct Group {
 pub(crate) struct Version {
     pub(crate) name: String,
     pub(crate) resources: Vec<Arc<Resource>>,
-    /// The OpenAPI document, once someone has asked for it.
+    /// The OpenAPI document, built on first use.
     pub(super) document: OnceLock<Bytes>,
 }
 
 impl Registry {
-    /// The built-in resources alone.
+    /// Returns the built-in resources.
     pub(crate) fn builtin() -> &'static Registry {
         static BUILTIN: OnceLock<Registry> = OnceLock::new();
         BUILTIN.get_or_init(|| {
@@ -42,7 +42,7 @@ impl Registry {
         })
     }
 
-    /// The built-in resources and these.
+    /// Returns the built-in resources and these.
     pub(crate) fn with(custom: impl IntoIterator<Item = Resource>) -> Registry {
         let mut registry = Registry::builtin().clone();
         for resource in custom {
@@ -91,12 +91,12 @@ impl Registry {
         self.resources(group, version).iter().find(|r| r.plural == plural)
     }
 
-    /// The resource of a kind in a version.
+    /// Returns the resource of a kind in a version.
     pub(crate) fn find_kind(&self, group: &str, version: &str, kind: &str) -> Option<&Arc<Resource>> {
         self.resources(group, version).iter().find(|r| r.kind == kind)
     }
 
-    /// The resources of a version in the order of discovery; empty when it is not served.
+    /// Returns the resources of a version in the order of discovery; empty if it is not served.
     pub(crate) fn resources(&self, group: &str, version: &str) -> &[Arc<Resource>] {
         let versions = self.group(group).map_or(&[][..], |g| &g.versions);
         versions
@@ -105,7 +105,7 @@ impl Registry {
             .map_or(&[], |v| &v.resources)
     }
 
-    /// Every resource in every version.
+    /// Returns all resources in all versions.
     pub(crate) fn all(&self) -> impl Iterator<Item = &Arc<Resource>> {
         self.groups
             .iter()
@@ -113,7 +113,7 @@ impl Registry {
             .flat_map(|v| &v.resources)
     }
 
-    /// The resource that a collection's objects are kept as.
+    /// Returns the resource of a collection in its stored version.
     pub(crate) fn of_collection(&self, collection: &str) -> Option<&Arc<Resource>> {
         self.all()
             .find(|r| *r.collection == *collection && r.is_stored_version())

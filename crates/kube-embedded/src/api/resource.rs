@@ -1,4 +1,4 @@
-//! A resource in one version: what the API knows about `deployments` in `apps/v1`.
+//! A resource in one version, for example `deployments` in `apps/v1`.
 
 use std::sync::Arc;
 
@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use crate::crd::CustomKind;
 use crate::schema::{Type, TypeId, Types};
-use crate::select::{Label, Selectable};
+use crate::select::{SelectableFields, UnknownFieldMessage};
 use crate::status::Subject;
 use crate::store::CollectionId;
 
@@ -26,18 +26,18 @@ pub(crate) struct Resource {
     pub(crate) categories: Vec<String>,
     pub(crate) storage_version_hash: String,
     pub(crate) subresources: Vec<Subresource>,
-    /// Where its objects are, shared by all versions of the resource.
+    /// The collection of its objects, which all versions of the resource share.
     pub(crate) collection: CollectionId,
-    /// Group and version the objects are kept in.
+    /// Group and version of the stored objects.
     pub(crate) stored_as: String,
-    /// Fields that a field selector may name, as paths into the stored object.
+    /// Selectable fields, as paths in the stored object.
     pub(crate) selectable: Vec<String>,
-    pub(crate) form: Form,
-    /// What its clients are warned of, if it is deprecated.
+    pub(crate) schema: ObjectSchema,
+    /// Warning for its clients, if it is deprecated.
     pub(crate) deprecation: Option<String>,
 }
 
-/// `status`, `scale` and their like.
+/// A subresource, for example `status` or `scale`.
 #[derive(Debug, Clone)]
 pub(crate) struct Subresource {
     pub(crate) name: String,
@@ -47,23 +47,24 @@ pub(crate) struct Subresource {
     pub(crate) verbs: Vec<String>,
 }
 
-/// Where the rules for a resource's objects come from.
+/// The definition of a resource's objects.
 #[derive(Debug, Clone)]
-pub(crate) enum Form {
-    /// Kubernetes itself; `None` for the few kinds without a published type.
+pub(crate) enum ObjectSchema {
+    /// Built in; `None` for the few kinds without a published type.
     BuiltIn(Option<TypeId>),
     /// A CustomResourceDefinition.
     Custom(Arc<CustomKind>),
 }
 
 impl Resource {
-    /// `v1`, `apps/v1`.
+    /// Returns for example `v1` or `apps/v1`.
     pub(crate) fn api_version(&self) -> String {
         group_version(&self.group, &self.version)
     }
 
-    /// Returns whether objects are stored in this very version. Asked for every object of a list and every event of a
-    /// watch.
+    /// Returns whether objects are stored in this version.
+    ///
+    /// Called for every object of a list and every event of a watch.
     pub(crate) fn is_stored_version(&self) -> bool {
         let (group, version) = self.stored_as.rsplit_once('/').unwrap_or(("", &self.stored_as));
         group == self.group && version == self.version
@@ -89,16 +90,16 @@ impl Resource {
         self.subresource("status").is_some()
     }
 
-    /// `group/kind` in the form rules are written for.
+    /// Returns whether the objects are of this group and kind.
     pub(crate) fn is(&self, group: &str, kind: &str) -> bool {
         self.group == group && self.kind == kind
     }
 
-    /// The types of the objects, for patches, apply and decoding.
+    /// Returns the types of the objects, for patches, apply and decoding.
     pub(crate) fn types(&self) -> Option<(&Types, Type)> {
-        match &self.form {
-            Form::BuiltIn(id) => Some((Types::builtin(), Type::Ref((*id)?))),
-            Form::Custom(custom) => {
+        match &self.schema {
+            ObjectSchema::BuiltIn(id) => Some((Types::builtin(), Type::Ref((*id)?))),
+            ObjectSchema::Custom(custom) => {
                 let version = custom.version(&self.version)?;
                 Some((&version.types, version.root.clone()))
             }
@@ -106,42 +107,42 @@ impl Resource {
     }
 
     pub(crate) fn custom(&self) -> Option<&Arc<CustomKind>> {
-        match &self.form {
-            Form::Custom(custom) => Some(custom),
-            Form::BuiltIn(_) => None,
+        match &self.schema {
+            ObjectSchema::Custom(custom) => Some(custom),
+            ObjectSchema::BuiltIn(_) => None,
         }
     }
 
-    /// Identifies the stored version of a custom kind and its schema; 0 for built-in kinds.
+    /// Returns the hash of the storage version and its schema for custom kinds, and 0 for built-in kinds.
     pub(crate) fn schema_hash(&self) -> u64 {
         let version = self.custom().and_then(|custom| custom.storage_version());
         version.map_or(0, |version| version.schema_hash)
     }
 
-    /// What a field selector on this resource may name.
-    pub(crate) fn selectable(&self) -> Selectable<'_> {
+    /// Returns the fields that selectors of this resource can use.
+    pub(crate) fn selectable(&self) -> SelectableFields<'_> {
         let label = match (self.group.as_str(), self.kind.as_str()) {
             (_, "Pod" | "Node" | "ReplicationController" | "Event" | "Namespace" | "Secret" | "Service")
                 if self.group.is_empty() =>
             {
-                Label::Short
+                UnknownFieldMessage::Short
             }
             ("apps", "ReplicaSet") | ("certificates.k8s.io" | "events.k8s.io", _) | ("batch", "Job") => {
-                Label::Short
+                UnknownFieldMessage::Short
             }
             ("resource.k8s.io", "ResourceSlice") => {
-                Label::Kind(format!("{}, Kind={}", self.api_version(), self.kind))
+                UnknownFieldMessage::Kind(format!("{}, Kind={}", self.api_version(), self.kind))
             }
-            _ => Label::Plain,
+            _ => UnknownFieldMessage::Plain,
         };
-        Selectable {
+        SelectableFields {
             fields: &self.selectable,
             namespaced: self.namespaced,
             label,
         }
     }
 
-    /// The values of the selectable fields of an object in its stored form.
+    /// Returns the values of the selectable fields of a stored object.
     pub(crate) fn selectable_values(&self, object: &Value) -> Box<[Box<str>]> {
         self.selectable
             .iter()
@@ -150,7 +151,7 @@ impl Resource {
     }
 }
 
-/// `v1`, `apps/v1`.
+/// Returns for example `v1` or `apps/v1`.
 pub(crate) fn group_version(group: &str, version: &str) -> String {
     if group.is_empty() {
         version.to_owned()
@@ -159,7 +160,7 @@ pub(crate) fn group_version(group: &str, version: &str) -> String {
     }
 }
 
-/// The fields that the built-in kinds let a selector name, beside name and namespace.
+/// Returns the selectable fields of a built-in kind, except name and namespace.
 pub(super) fn builtin_selectable(group: &str, kind: &str) -> &'static [&'static str] {
     match (group, kind) {
         ("", "Pod") => &[
@@ -188,7 +189,7 @@ pub(super) fn builtin_selectable(group: &str, kind: &str) -> &'static [&'static 
             "source",
             "type",
         ],
-        // In the order of the core group's fields: the objects are the same ones.
+        // In the order of the core group's fields, because the stored objects are the same.
         ("events.k8s.io", "Event") => &[
             "regarding.kind",
             "regarding.namespace",

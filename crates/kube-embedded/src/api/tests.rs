@@ -1,7 +1,7 @@
 use super::*;
 
 #[test]
-fn the_table_is_read_whole() {
+fn the_table_is_parsed_completely() {
     let registry = Registry::builtin();
     assert!(registry.all().count() > 90);
     let deployments = registry.find("apps", "v1", "deployments").expect("deployments");

@@ -1,4 +1,4 @@
-//! What a request asks for, in the terms of authorization.
+//! The actions that requests perform, for authorization.
 
 use std::fmt;
 
@@ -6,17 +6,17 @@ use http::Method;
 
 use crate::status::Subject;
 
-/// A verb and what it is applied to.
+/// A verb and its target.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Action {
     pub(crate) verb: String,
-    pub(crate) target: Target,
+    pub(crate) target: ActionTarget,
 }
 
-/// What an action is applied to.
+/// The target of an action.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Target {
-    /// A resource, whether it is served or not. Empty names stand for all.
+pub(crate) enum ActionTarget {
+    /// A resource, served or not. Empty names mean all.
     Resource {
         group: String,
         resource: String,
@@ -24,16 +24,16 @@ pub(crate) enum Target {
         namespace: String,
         name: String,
     },
-    /// A path that does not lead to a resource.
+    /// A path that is not of a resource.
     Path(String),
 }
 
 impl Action {
-    /// Returns the action on a resource outside a namespace, or on all of its objects.
+    /// Creates an action on a cluster-scoped resource, or on all of its objects.
     pub(crate) fn on_resource(verb: impl Into<String>, group: &str, resource: &str) -> Action {
         Action {
             verb: verb.into(),
-            target: Target::Resource {
+            target: ActionTarget::Resource {
                 group: group.to_owned(),
                 resource: resource.to_owned(),
                 subresource: String::new(),
@@ -43,25 +43,25 @@ impl Action {
         }
     }
 
-    /// Narrows an action on a resource to a namespace.
+    /// Restricts an action on a resource to a namespace.
     pub(crate) fn within(mut self, wanted: &str) -> Action {
-        if let Target::Resource { namespace, .. } = &mut self.target {
+        if let ActionTarget::Resource { namespace, .. } = &mut self.target {
             wanted.clone_into(namespace);
         }
         self
     }
 
-    /// Narrows an action on a resource to an object.
+    /// Restricts an action on a resource to an object.
     pub(crate) fn named(mut self, wanted: &str) -> Action {
-        if let Target::Resource { name, .. } = &mut self.target {
+        if let ActionTarget::Resource { name, .. } = &mut self.target {
             wanted.clone_into(name);
         }
         self
     }
 
-    /// Narrows an action on a resource to a subresource.
+    /// Restricts an action on a resource to a subresource.
     pub(crate) fn part(mut self, wanted: &str) -> Action {
-        if let Target::Resource { subresource, .. } = &mut self.target {
+        if let ActionTarget::Resource { subresource, .. } = &mut self.target {
             wanted.clone_into(subresource);
         }
         self
@@ -75,9 +75,9 @@ impl Action {
         }
     }
 
-    /// Derives the action of a request as kube-apiserver does: from the path alone, before anything is looked up.
+    /// Derives the action of a request from its path only, like kube-apiserver.
     ///
-    /// `watch` and `field_selector` are the parameters of those names.
+    /// `watch` and `field_selector` are query parameters.
     pub(crate) fn of_request(method: &Method, path: &str, watch: bool, field_selector: &str) -> Action {
         let decoded = percent_encoding::percent_decode_str(path).decode_utf8_lossy();
         let parts: Vec<&str> = decoded.trim_matches('/').split('/').collect();
@@ -87,7 +87,7 @@ impl Action {
             _ => {
                 return Action {
                     verb: method.as_str().to_ascii_lowercase(),
-                    target: Target::Path(decoded.into_owned()),
+                    target: ActionTarget::Path(decoded.into_owned()),
                 };
             }
         };
@@ -95,7 +95,7 @@ impl Action {
             ["watch", below @ ..] if !below.is_empty() => (true, below),
             below => (false, below),
         };
-        // These two are subresources of a namespace; any other word there is a resource in the namespace.
+        // These two are subresources of a namespace. Other names are resources in the namespace.
         let (namespace, below) = match below {
             ["namespaces", namespace, resource, ..] if !matches!(*resource, "status" | "finalize") => {
                 (*namespace, &below[2..])
@@ -128,15 +128,15 @@ impl Action {
     /// Returns the namespace, which is empty for the cluster scope and for paths.
     pub(super) fn namespace(&self) -> &str {
         match &self.target {
-            Target::Resource { namespace, .. } => namespace,
-            Target::Path(_) => "",
+            ActionTarget::Resource { namespace, .. } => namespace,
+            ActionTarget::Path(_) => "",
         }
     }
 
-    /// What a refusal names; `None` for paths.
+    /// Returns the subject of a 403; `None` for paths.
     pub(super) fn subject(&self) -> Option<Subject<'_>> {
         match &self.target {
-            Target::Resource {
+            ActionTarget::Resource {
                 group,
                 resource,
                 name,
@@ -146,29 +146,29 @@ impl Action {
                 resource,
                 name,
             }),
-            Target::Path(_) => None,
+            ActionTarget::Path(_) => None,
         }
     }
 }
 
-/// Returns the only name that a field selector lets pass, if there is one.
+/// Returns the only name that a field selector allows, if there is one.
 fn named_by(field_selector: &str) -> &str {
     let name = field_selector.split(',').find_map(|term| {
         let value = term.trim().strip_prefix("metadata.name")?.strip_prefix('=')?;
         Some(value.strip_prefix('=').unwrap_or(value))
     });
-    // What cannot be part of a path names no object.
+    // Text that cannot be part of a path is not a name.
     name.filter(|name| !matches!(*name, "." | "..") && !name.contains(['/', '%']))
         .unwrap_or_default()
 }
 
-/// What follows `User "jane" cannot` in a refusal.
+/// Formats the text after `User "jane" cannot` in a 403.
 impl fmt::Display for Action {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let verb = &self.verb;
         match &self.target {
-            Target::Path(path) => write!(f, "{verb} path {path:?}"),
-            Target::Resource {
+            ActionTarget::Path(path) => write!(f, "{verb} path {path:?}"),
+            ActionTarget::Resource {
                 group,
                 resource,
                 subresource,

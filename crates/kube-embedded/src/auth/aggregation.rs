@@ -1,4 +1,4 @@
-//! ClusterRoles that collect the rules of others.
+//! ClusterRoles that aggregate the rules of others.
 
 use std::sync::Arc;
 
@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use super::Policy;
 use crate::store::Stored;
 
-/// Returns the aggregating ClusterRoles whose rules are not those of the roles they select, with the rules they should have.
+/// Returns the aggregating ClusterRoles whose rules are outdated, with the correct rules.
 pub(crate) fn aggregated_rules(policy: &Policy) -> Vec<(Arc<Stored>, Value)> {
     let outdated = policy.aggregating().iter().filter_map(|role| {
         let mut rules = Vec::new();

@@ -1,4 +1,4 @@
-//! Who sends a request: bearer tokens, and users without one.
+//! Authenticates requests by bearer tokens.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -12,19 +12,19 @@ use super::{Access, User};
 use crate::status::{Result, Status};
 use crate::store::{Key, Store};
 
-/// Extra field of service accounts that names the token.
+/// Extra field of service accounts with the id of the token.
 const CREDENTIAL: &str = "authentication.kubernetes.io/credential-id";
 
-/// What a TokenRequest asks for.
+/// The content of a token that a TokenRequest creates.
 #[derive(Debug)]
-pub(crate) struct TokenPlan<'a> {
+pub(crate) struct TokenSpec<'a> {
     pub(crate) namespace: &'a str,
     pub(crate) account: &'a str,
     pub(crate) account_uid: &'a str,
     pub(crate) bound: Option<BoundObject<'a>>,
     pub(crate) audiences: Vec<String>,
     pub(crate) seconds: i64,
-    /// Identifies the token.
+    /// Id of the token.
     pub(crate) id: String,
 }
 
@@ -37,16 +37,16 @@ pub(crate) struct BoundObject<'a> {
     pub(crate) uid: &'a str,
 }
 
-/// The answer to the question whose token it is.
+/// The result of a TokenReview.
 #[derive(Debug)]
 pub(crate) struct Authentication {
     pub(crate) user: User,
-    /// Those of the expected audiences that the token is for.
+    /// The expected audiences that the token contains.
     pub(crate) audiences: Vec<String>,
 }
 
 impl Access {
-    /// Returns the user who sends a request with these headers, before impersonation.
+    /// Returns the user of a request with these headers, before impersonation.
     pub(super) fn authenticate(&self, store: &Store, headers: &HeaderMap) -> Result<Arc<User>> {
         let given = headers.get(AUTHORIZATION).and_then(|value| value.to_str().ok());
         let token = given.and_then(|value| {
@@ -66,7 +66,7 @@ impl Access {
     /// Returns the user of a token.
     ///
     /// # Errors
-    /// If the token is not valid now for one of the audiences: the text of a TokenReview.
+    /// If the token is not valid now for one of the audiences. The error is the text of a TokenReview.
     pub(crate) fn token_user(
         &self,
         store: &Store,
@@ -102,31 +102,31 @@ impl Access {
         })
     }
 
-    /// Returns a new token for a service account, and when it expires, in seconds since 1970.
-    pub(crate) fn account_token(&self, plan: &TokenPlan<'_>) -> (String, i64) {
+    /// Returns a new token for a service account, and its expiration in seconds since 1970.
+    pub(crate) fn account_token(&self, spec: &TokenSpec<'_>) -> (String, i64) {
         let now = self.signer.clock.now();
-        let expires = now.saturating_add(plan.seconds);
+        let expires = now.saturating_add(spec.seconds);
         let claims = |name: &str, uid: &str| ObjectClaims {
             name: name.to_owned(),
             uid: uid.to_owned(),
         };
-        let bound = plan.bound.map(|object| {
+        let bound = spec.bound.map(|object| {
             let label = object.kind.to_ascii_lowercase();
             (label, claims(object.name, object.uid))
         });
         let token = self.signer.sign(&Claims {
-            aud: plan.audiences.clone(),
+            aud: spec.audiences.clone(),
             exp: Some(expires),
             iat: now,
             iss: ISSUER.into(),
-            jti: plan.id.clone(),
+            jti: spec.id.clone(),
             account: Some(AccountClaims {
-                namespace: plan.namespace.to_owned(),
-                serviceaccount: claims(plan.account, plan.account_uid),
+                namespace: spec.namespace.to_owned(),
+                serviceaccount: claims(spec.account, spec.account_uid),
                 bound: bound.into_iter().collect::<BTreeMap<_, _>>(),
             }),
             nbf: now,
-            sub: service_account_name(plan.namespace, plan.account),
+            sub: service_account_name(spec.namespace, spec.account),
             ..Claims::default()
         });
         (token, expires)
@@ -167,7 +167,7 @@ fn check_exists(
     }
 }
 
-/// Returns a list as Go prints it with `%q`.
+/// Formats a list like Go's `%q`.
 fn list(values: &[impl AsRef<str>]) -> String {
     let values: Vec<String> = values
         .iter()

@@ -1,27 +1,27 @@
-//! The ClusterRoles and ClusterRoleBindings that exist from the start.
+//! The ClusterRoles and ClusterRoleBindings that every cluster has.
 
 use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::RBAC_GROUP;
-use super::rule::Rule;
+use super::rule::PolicyRule;
 
-/// A ClusterRole, and the groups that a binding of the same name grants it to.
+/// A ClusterRole, and the groups to which a binding of the same name grants it.
 #[derive(Deserialize)]
 struct Bootstrap {
     name: String,
     #[serde(default)]
     labels: serde_json::Map<String, Value>,
-    /// Label of the ClusterRoles whose rules it collects.
+    /// Label of the ClusterRoles that it aggregates.
     aggregates: Option<String>,
-    rules: Option<Vec<Rule>>,
+    rules: Option<Vec<PolicyRule>>,
     #[serde(default)]
     groups: Vec<String>,
 }
 
-/// Returns the ClusterRoles and ClusterRoleBindings that exist from the start, as kube-apiserver creates them.
+/// Returns the ClusterRoles and ClusterRoleBindings that kube-apiserver creates in every cluster.
 pub(crate) fn bootstrap_objects() -> Vec<Value> {
-    // A part of the program; a test reads it.
+    // A test decodes this file, so this cannot fail.
     let all: Vec<Bootstrap> = serde_json::from_str(include_str!("bootstrap.json")).unwrap_or_default();
     all.into_iter().flat_map(Bootstrap::into_objects).collect()
 }

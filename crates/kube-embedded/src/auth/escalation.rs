@@ -1,20 +1,20 @@
-//! Nobody may grant permissions through roles and bindings that they do not have.
+//! Prevents that users grant permissions that they do not have.
 
 use serde_json::Value;
 
 use super::policy::RoleRef;
-use super::rule::{Rule, missing, quoted};
+use super::rule::{PolicyRule, missing, quoted};
 use super::{Action, MASTERS, Policy, RBAC_GROUP, User, authorize};
 use crate::status::{Result, Status, Subject};
 
-/// A role or binding that is about to be written.
+/// A write of a role or binding.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct RoleWrite<'a> {
     pub(crate) kind: &'a str,
     /// Plural name of the resource.
     pub(crate) resource: &'a str,
     pub(crate) namespace: Option<&'a str>,
-    /// What is there now.
+    /// The current object.
     pub(crate) old: Option<&'a Value>,
     pub(crate) new: &'a Value,
 }
@@ -25,7 +25,7 @@ pub(crate) struct RoleWrite<'a> {
 /// If permissions are missing and the user has neither the verb `escalate` on the role nor `bind` on the role of the
 /// binding.
 pub(crate) fn check_escalation(policy: &Policy, user: &User, write: RoleWrite<'_>) -> Result<()> {
-    if user.is_in(MASTERS) || write.old.is_some_and(|old| only_frees(old, write.new)) {
+    if user.is_in(MASTERS) || write.old.is_some_and(|old| is_garbage_collection(old, write.new)) {
         return Ok(());
     }
     if write.kind.ends_with("Binding") {
@@ -57,13 +57,13 @@ impl RoleWrite<'_> {
         }
         let aggregates = |role: &Value| !role["aggregationRule"].is_null();
         if (aggregates(self.new) || self.old.is_some_and(aggregates))
-            && !missing(&policy.rules(user, "").0, &everything()).is_empty()
+            && !missing(&policy.rules(user, "").0, &all_permissions()).is_empty()
         {
             let why = "must have cluster-admin privileges to use the aggregationRule";
             return Err(Status::forbidden(self.subject(), why));
         }
-        // What cannot be read grants nothing.
-        let rules: Vec<Rule> = serde_json::from_value(self.new["rules"].clone()).unwrap_or_default();
+        // Invalid rules grant nothing.
+        let rules: Vec<PolicyRule> = serde_json::from_value(self.new["rules"].clone()).unwrap_or_default();
         self.check_rules(policy, user, &rules)
     }
 
@@ -89,8 +89,8 @@ impl RoleWrite<'_> {
         }
     }
 
-    fn check_rules(&self, policy: &Policy, user: &User, wanted: &[Rule]) -> Result<()> {
-        let (held, problems) = policy.rules(user, self.namespace.unwrap_or_default());
+    fn check_rules(&self, policy: &Policy, user: &User, wanted: &[PolicyRule]) -> Result<()> {
+        let (held, missing_roles) = policy.rules(user, self.namespace.unwrap_or_default());
         let missing = missing(&held, wanted);
         if missing.is_empty() {
             return Ok(());
@@ -102,36 +102,36 @@ impl RoleWrite<'_> {
             quoted(user.groups()),
             missing.join("\n")
         );
-        let problems = problems.texts();
-        if !problems.is_empty() {
+        let missing_roles = missing_roles.texts();
+        if !missing_roles.is_empty() {
             why += "; resolution errors: [";
-            why += &problems.join(" ");
+            why += &missing_roles.join(" ");
             why.push(']');
         }
         Err(Status::forbidden(self.subject(), &why))
     }
 }
 
-/// The rules of `cluster-admin`.
-fn everything() -> [Rule; 2] {
+/// Returns the rules of `cluster-admin`.
+fn all_permissions() -> [PolicyRule; 2] {
     let all = || vec!["*".to_owned()];
     [
-        Rule {
+        PolicyRule {
             verbs: all(),
             api_groups: all(),
             resources: all(),
-            ..Rule::default()
+            ..PolicyRule::default()
         },
-        Rule {
+        PolicyRule {
             verbs: all(),
             non_resource_urls: all(),
-            ..Rule::default()
+            ..PolicyRule::default()
         },
     ]
 }
 
-/// Returns whether a change is at most one that garbage collection makes.
-fn only_frees(old: &Value, new: &Value) -> bool {
+/// Returns whether garbage collection could make this change.
+fn is_garbage_collection(old: &Value, new: &Value) -> bool {
     let plain = |object: &Value| {
         let mut object = object.clone();
         if let Some(metadata) = object.get_mut("metadata").and_then(Value::as_object_mut) {

@@ -1,4 +1,4 @@
-//! Requests in the name of another user: the headers `Impersonate-*`.
+//! Impersonation: the headers `Impersonate-*`.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -13,23 +13,23 @@ const AUTHENTICATION_GROUP: &str = "authentication.k8s.io";
 const EXTRA: &str = "impersonate-extra-";
 
 impl Access {
-    /// Returns the user in whose name a request is sent.
+    /// Returns the user of a request, who may be impersonated.
     ///
     /// # Errors
-    /// 401 if the credentials are not valid, 403 if the user may not impersonate the other one.
+    /// 401 if the credentials are invalid, 403 if the user may not impersonate the other one.
     pub(crate) fn identify(&self, store: &Store, headers: &HeaderMap, action: &Action) -> Result<Arc<User>> {
         let user = self.authenticate(store, headers)?;
-        let Some(wanted) = wanted(headers)? else {
+        let Some(requested) = requested(headers)? else {
             return Ok(user);
         };
-        let wanted = wanted.with_account_groups();
-        may_impersonate(&self.policy(store), &user, &wanted, action)?;
-        Ok(Arc::new(wanted.with_implied_groups()))
+        let requested = requested.with_account_groups();
+        may_impersonate(&self.policy(store), &user, &requested, action)?;
+        Ok(Arc::new(requested.with_implied_groups()))
     }
 }
 
-/// Returns the user that the headers ask for.
-fn wanted(headers: &HeaderMap) -> Result<Option<User>> {
+/// Returns the user in the headers.
+fn requested(headers: &HeaderMap) -> Result<Option<User>> {
     let all = |name: &str| headers.get_all(name).into_iter().filter_map(|v| v.to_str().ok());
     let name = all("impersonate-user").next().unwrap_or_default();
     let groups: Vec<String> = all("impersonate-group").map(str::to_owned).collect();
@@ -39,7 +39,7 @@ fn wanted(headers: &HeaderMap) -> Result<Option<User>> {
         let Some(key) = header.as_str().strip_prefix(EXTRA) else {
             continue;
         };
-        // Header names have no capitals here, and an escaped slash stands for one.
+        // Header names are in lower case here. Escaped characters are decoded.
         let key = percent_encoding::percent_decode_str(key)
             .decode_utf8_lossy()
             .into_owned();
@@ -50,7 +50,7 @@ fn wanted(headers: &HeaderMap) -> Result<Option<User>> {
         if groups.is_empty() && uid.is_empty() && extra.is_empty() {
             return Ok(None);
         }
-        return Err(Status::bad_request(nameless(uid, &groups, &extra)));
+        return Err(Status::bad_request(missing_user_name(uid, &groups, &extra)));
     }
     let mut user = User::named(name).uid(uid);
     for group in groups {
@@ -64,8 +64,8 @@ fn wanted(headers: &HeaderMap) -> Result<Option<User>> {
     Ok(Some(user))
 }
 
-/// The error text for headers without a user name.
-fn nameless(uid: &str, groups: &[String], extra: &BTreeMap<String, Vec<String>>) -> String {
+/// Returns the error of headers without a user name.
+fn missing_user_name(uid: &str, groups: &[String], extra: &BTreeMap<String, Vec<String>>) -> String {
     let slice = |values: &[String]| {
         let values: Vec<String> = values.iter().map(|v| format!("{v:?}")).collect();
         format!("[]string{{{}}}", values.join(", "))
@@ -88,7 +88,7 @@ fn nameless(uid: &str, groups: &[String], extra: &BTreeMap<String, Vec<String>>)
 }
 
 impl User {
-    /// Adds the groups of service accounts to one that is named without groups.
+    /// Adds the groups of service accounts, if the user is one and has no groups.
     fn with_account_groups(self) -> User {
         match self.as_service_account() {
             Some((namespace, name)) if self.groups().is_empty() => {
@@ -105,62 +105,62 @@ impl User {
     }
 }
 
-/// Checks that a user may impersonate another one: in general, or else for this action.
-fn may_impersonate(policy: &Policy, user: &User, wanted: &User, action: &Action) -> Result<()> {
-    let general = checks(wanted, "impersonate", "");
+/// Checks that a user may impersonate another one, in general or for this action.
+fn may_impersonate(policy: &Policy, user: &User, requested: &User, action: &Action) -> Result<()> {
+    let general = checks(requested, "impersonate", "");
     let Some(refused) = refused(policy, user, &general) else {
         return Ok(());
     };
-    // Kubernetes 1.36 also has permissions that are limited to actions.
-    let mode = match wanted.as_service_account() {
+    // Kubernetes 1.36 also has permissions for single actions.
+    let mode = match requested.as_service_account() {
         Some(_) => "serviceaccount",
-        None if wanted.name().starts_with("system:node:") => "arbitrary-node",
+        None if requested.name().starts_with("system:node:") => "arbitrary-node",
         None => "user-info",
     };
     let on_action = action.with_verb(format!("impersonate-on:{mode}:{}", action.verb));
     let mut limited = vec![on_action];
     limited.extend(checks(
-        wanted,
+        requested,
         &format!("impersonate:{mode}"),
         AUTHENTICATION_GROUP,
     ));
     let Some(limited) = self::refused(policy, user, &limited) else {
         return Ok(());
     };
-    // The refusal of those who have general permissions, but not enough of them, is about these.
+    // Users with some general permissions get the error about those.
     let has_general = general
         .iter()
         .any(|check| authorize(policy, user, check).is_allowed());
     Err(if has_general { refused } else { limited })
 }
 
-/// The refusal of the first action that is not allowed.
+/// Returns the error of the first action that is not allowed.
 fn refused(policy: &Policy, user: &User, actions: &[Action]) -> Option<Status> {
     actions
         .iter()
         .find_map(|action| match authorize(policy, user, action) {
             Decision::Allowed(_) => None,
-            Decision::Denied(problems) => Some(forbidden(user, action, &problems.to_string())),
+            Decision::Denied(missing_roles) => Some(forbidden(user, action, &missing_roles.to_string())),
         })
 }
 
-/// What a user must be allowed in order to impersonate `wanted`. `group` is the API group of users and groups.
-fn checks(wanted: &User, verb: &str, group: &str) -> Vec<Action> {
+/// Returns the permissions that impersonation of `requested` requires. `group` is the API group of users and groups.
+fn checks(requested: &User, verb: &str, group: &str) -> Vec<Action> {
     let on = |group: &str, resource: &str, name: &str| Action::on_resource(verb, group, resource).named(name);
-    let account = wanted.as_service_account();
+    let account = requested.as_service_account();
     let mut checks = vec![match account {
         Some((namespace, name)) => on(group, "serviceaccounts", name).within(namespace),
-        None => on(group, "users", wanted.name()),
+        None => on(group, "users", requested.name()),
     }];
-    // The groups of service accounts come with the name.
+    // The groups of service accounts follow from the name.
     let implied = account.map(|(namespace, name)| User::service_account(namespace, name));
-    if implied.is_none_or(|implied| implied.groups() != wanted.groups()) {
-        checks.extend(wanted.groups().iter().map(|name| on(group, "groups", name)));
+    if implied.is_none_or(|implied| implied.groups() != requested.groups()) {
+        checks.extend(requested.groups().iter().map(|name| on(group, "groups", name)));
     }
-    if !wanted.uid_text().is_empty() {
-        checks.push(on(AUTHENTICATION_GROUP, "uids", wanted.uid_text()));
+    if !requested.uid_text().is_empty() {
+        checks.push(on(AUTHENTICATION_GROUP, "uids", requested.uid_text()));
     }
-    for (key, values) in wanted.extras() {
+    for (key, values) in requested.extras() {
         let extra = |value: &String| on(AUTHENTICATION_GROUP, "userextras", value).part(key);
         checks.extend(values.iter().map(extra));
     }

@@ -1,6 +1,6 @@
-//! Authentication and authorization: who sends a request, and whether RBAC allows it.
+//! Authentication by tokens, and authorization by RBAC.
 //!
-//! Depends on the store only. The HTTP service asks it before it dispatches a request.
+//! Depends on the store only. The HTTP service calls it before it dispatches a request.
 
 mod action;
 mod aggregation;
@@ -20,9 +20,9 @@ use std::sync::Arc;
 use parking_lot::Mutex;
 use ring::hmac;
 
-pub(crate) use action::{Action, Target};
+pub(crate) use action::{Action, ActionTarget};
 pub(crate) use aggregation::aggregated_rules;
-pub(crate) use authentication::{BoundObject, TokenPlan};
+pub(crate) use authentication::{BoundObject, TokenSpec};
 pub(crate) use bootstrap::bootstrap_objects;
 pub(crate) use escalation::{RoleWrite, check_escalation};
 pub(crate) use policy::{Decision, Policy, authorize};
@@ -33,7 +33,7 @@ use crate::status::{Result, Status};
 use crate::store::{Stamp, Store};
 use token::{Clock, Signer};
 
-/// Which requests are allowed.
+/// The requests that a server allows.
 ///
 /// ```
 /// use k8s_openapi::api::core::v1::Pod;
@@ -79,20 +79,22 @@ use token::{Clock, Signer};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub enum Authorization {
-    /// All requests are allowed, whoever sends them. Requests are not authenticated.
+    /// Allows all requests. They are not authenticated.
     #[default]
     AlwaysAllow,
-    /// Requests are authenticated, and allowed if a Role or ClusterRole that is bound to the user allows them.
+    /// Authenticates requests, and allows them if a Role or ClusterRole of the user allows them.
     ///
-    /// Requests are authenticated by bearer tokens: those of [`Server::token_for`](crate::Server::token_for) and of the
-    /// clients and kubeconfigs of the server, and those that clients request for ServiceAccounts. The headers
-    /// `Impersonate-*` are supported, client certificates are not. Requests without a token are those of
-    /// `system:anonymous`.
+    /// Bearer tokens authenticate requests: those of [`Server::token_for`](crate::Server::token_for), of the clients
+    /// and kubeconfigs of the server, and those that clients request for ServiceAccounts. The headers `Impersonate-*`
+    /// are supported, client certificates are not. The user of requests without a token is `system:anonymous`.
     ///
     /// The server starts with the ClusterRoles `cluster-admin`, `admin`, `edit`, `view`, `system:discovery`,
     /// `system:basic-user`, `system:public-info-viewer` and `system:auth-delegator`, and with their bindings.
     Rbac,
 }
+
+/// Why everything is allowed without authorization.
+pub(crate) const OPEN: &str = "the embedded server allows everything";
 
 /// The group whose members may do everything.
 const MASTERS: &str = "system:masters";
@@ -108,7 +110,7 @@ pub(crate) struct Access {
     admin: Arc<User>,
     admin_token: String,
     anonymous: Arc<User>,
-    /// The policy of the newest roles and bindings that were seen.
+    /// The policy of the last known roles and bindings.
     policy: Mutex<Option<(Stamp, Arc<Policy>)>>,
 }
 
@@ -133,12 +135,12 @@ impl Access {
         self.mode == Authorization::Rbac
     }
 
-    /// The user of the kubeconfig and of the default clients.
+    /// Returns the user of the kubeconfig and of the default clients.
     pub(crate) fn admin(&self) -> &Arc<User> {
         &self.admin
     }
 
-    /// The token of [`Access::admin`].
+    /// Returns the token of [`Access::admin`].
     pub(crate) fn admin_token(&self) -> &str {
         &self.admin_token
     }
@@ -148,15 +150,15 @@ impl Access {
         self.signer.user_token(user)
     }
 
-    /// Returns whether this server has signed a token, which may have become invalid.
+    /// Returns whether this server has signed a token, valid or not.
     pub(crate) fn is_own_token(&self, token: &str) -> bool {
         self.signer.read(token).is_some()
     }
 
-    /// Returns the policy that the stored roles and bindings define.
+    /// Returns the policy of the stored roles and bindings.
     pub(crate) fn policy(&self, store: &Store) -> Arc<Policy> {
         let mut cached = self.policy.lock();
-        // Taken before the objects are read: a write in between leads to another build, not to a stale policy.
+        // Before the objects are read: a concurrent write causes another build, not an outdated policy.
         let stamp = store.stamp(&policy::COLLECTIONS);
         match &*cached {
             Some((known, policy)) if *known == stamp => policy.clone(),
@@ -169,19 +171,19 @@ impl Access {
         }
     }
 
-    /// Checks whether `user` is allowed to do `action`.
+    /// Checks that `user` may perform `action`.
     ///
     /// # Errors
-    /// If not: 403 Forbidden.
+    /// 403 if not.
     pub(crate) fn check(&self, store: &Store, user: &User, action: &Action) -> Result<()> {
         match authorize(&self.policy(store), user, action) {
             Decision::Allowed(_) => Ok(()),
-            Decision::Denied(problems) => Err(forbidden(user, action, &problems.to_string())),
+            Decision::Denied(missing_roles) => Err(forbidden(user, action, &missing_roles.to_string())),
         }
     }
 }
 
-/// Returns the 403 that kube-apiserver responds with.
+/// Returns the 403 of kube-apiserver.
 fn forbidden(user: &User, action: &Action, reason: &str) -> Status {
     let mut why = format!("User {:?} cannot {action}", user.name());
     if !reason.is_empty() {
@@ -191,7 +193,7 @@ fn forbidden(user: &User, action: &Action, reason: &str) -> Status {
     match action.subject() {
         Some(subject) => {
             let mut status = Status::forbidden(subject, &why);
-            // A path with an empty part may lead to a resource without a name.
+            // A path with an empty segment can have a resource without a name.
             if subject.resource.is_empty() {
                 status.message = format!("forbidden: {why}");
             }

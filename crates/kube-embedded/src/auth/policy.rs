@@ -1,4 +1,4 @@
-//! The roles and bindings of a moment, indexed by user and group, and the decisions they lead to.
+//! Roles and bindings, indexed by user and group, and decisions about actions.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -8,7 +8,7 @@ use kube_wire::selector::Selector;
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::rule::Rule;
+use super::rule::PolicyRule;
 use super::user::service_account_name;
 use super::{Action, MASTERS, User};
 use crate::scale::selector_text;
@@ -19,33 +19,33 @@ pub(super) const CLUSTER_ROLES: &str = "rbac.authorization.k8s.io/clusterroles";
 const BINDINGS: &str = "rbac.authorization.k8s.io/rolebindings";
 const CLUSTER_BINDINGS: &str = "rbac.authorization.k8s.io/clusterrolebindings";
 
-/// The collections that a policy is made of.
+/// The collections that define a policy.
 pub(super) const COLLECTIONS: [&str; 4] = [ROLES, CLUSTER_ROLES, BINDINGS, CLUSTER_BINDINGS];
 
-/// The roles and bindings of a moment.
+/// The roles and bindings at one version.
 #[derive(Debug, Default)]
 pub(crate) struct Policy {
     roles: HashMap<Key, Arc<Role>>,
-    /// ClusterRoles that collect the rules of others, in the order of their names.
+    /// ClusterRoles that aggregate the rules of others, sorted by name.
     aggregating: Vec<Arc<Role>>,
     cluster_roles: Vec<Arc<Role>>,
     cluster_role_places: HashMap<Key, usize>,
     bindings: HashMap<Key, Arc<Binding>>,
     cluster_bindings: HashMap<Key, Arc<Binding>>,
-    everywhere: Index,
-    within: HashMap<String, Index>,
+    everywhere: BindingIndex,
+    within: HashMap<String, BindingIndex>,
 }
 
-/// Which bindings apply to which users and groups.
+/// Bindings by user and group.
 #[derive(Debug, Default)]
-struct Index {
-    users: HashMap<String, Vec<Bound>>,
-    groups: HashMap<String, Vec<Bound>>,
+struct BindingIndex {
+    users: HashMap<String, Vec<SubjectBinding>>,
+    groups: HashMap<String, Vec<SubjectBinding>>,
 }
 
-/// A binding, by one of its subjects.
+/// A binding, for one of its subjects.
 #[derive(Debug, Clone)]
-struct Bound {
+struct SubjectBinding {
     binding: Arc<Binding>,
     subject: usize,
 }
@@ -54,8 +54,8 @@ struct Bound {
 #[derive(Debug)]
 pub(super) struct Role {
     pub(super) stored: Arc<Stored>,
-    pub(super) rules: Vec<Rule>,
-    /// Which other ClusterRoles' rules it collects.
+    pub(super) rules: Vec<PolicyRule>,
+    /// Selectors of the ClusterRoles that it aggregates.
     pub(super) selectors: Vec<Selector>,
 }
 
@@ -64,7 +64,7 @@ pub(super) struct Role {
 pub(super) struct Binding {
     stored: Arc<Stored>,
     role: RoleRef,
-    subjects: Vec<Subject>,
+    subjects: Vec<BindingSubject>,
 }
 
 /// The role that a binding grants.
@@ -75,10 +75,10 @@ pub(super) struct RoleRef {
     pub(super) name: String,
 }
 
-/// Whom a binding is for.
+/// A user, group or service account in a binding.
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(default)]
-struct Subject {
+struct BindingSubject {
     kind: String,
     name: String,
     namespace: Option<String>,
@@ -87,7 +87,7 @@ struct Subject {
 #[derive(Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 struct RoleFields {
-    rules: Option<Vec<Rule>>,
+    rules: Option<Vec<PolicyRule>>,
     aggregation_rule: Option<AggregationRule>,
 }
 
@@ -101,12 +101,12 @@ struct AggregationRule {
 #[serde(rename_all = "camelCase", default)]
 struct BindingFields {
     role_ref: RoleRef,
-    subjects: Option<Vec<Subject>>,
+    subjects: Option<Vec<BindingSubject>>,
 }
 
 impl Role {
     fn read(stored: &Arc<Stored>) -> Role {
-        // The store's own bytes: they read back.
+        // The store contains valid JSON.
         let fields: RoleFields = serde_json::from_slice(&stored.json()).unwrap_or_default();
         let aggregation = fields.aggregation_rule.unwrap_or_default();
         let selectors = aggregation.cluster_role_selectors.unwrap_or_default();
@@ -136,13 +136,13 @@ impl Binding {
     }
 }
 
-/// What is read anew only when the object behind it has changed.
-trait Parsed {
+/// An object that is decoded again only when it has changed.
+trait FromStored {
     fn parse(stored: &Arc<Stored>) -> Self;
     fn stored(&self) -> &Arc<Stored>;
 }
 
-impl Parsed for Role {
+impl FromStored for Role {
     fn parse(stored: &Arc<Stored>) -> Role {
         Role::read(stored)
     }
@@ -152,7 +152,7 @@ impl Parsed for Role {
     }
 }
 
-impl Parsed for Binding {
+impl FromStored for Binding {
     fn parse(stored: &Arc<Stored>) -> Binding {
         Binding::read(stored)
     }
@@ -162,7 +162,7 @@ impl Parsed for Binding {
     }
 }
 
-fn parse<T: Parsed>(stored: &Arc<Stored>, known: Option<&Arc<T>>) -> Arc<T> {
+fn parse<T: FromStored>(stored: &Arc<Stored>, known: Option<&Arc<T>>) -> Arc<T> {
     match known {
         Some(known) if Arc::ptr_eq(known.stored(), stored) => known.clone(),
         _ => Arc::new(T::parse(stored)),
@@ -170,7 +170,7 @@ fn parse<T: Parsed>(stored: &Arc<Stored>, known: Option<&Arc<T>>) -> Arc<T> {
 }
 
 impl Policy {
-    /// Reads the roles and bindings of the store. Those that `previous` knows are not decoded again.
+    /// Decodes the roles and bindings of the store. Unchanged objects of `previous` are not decoded again.
     pub(super) fn read(store: &Store, previous: Option<&Policy>) -> Policy {
         let objects = |collection| store.list(collection, Key::range(None)).objects;
         Policy::of(
@@ -182,7 +182,7 @@ impl Policy {
         )
     }
 
-    /// Returns the policy of these objects, each list in the order of its keys.
+    /// Returns the policy of these objects, each list sorted by key.
     pub(super) fn of(
         roles: &[Arc<Stored>],
         cluster_roles: &[Arc<Stored>],
@@ -228,12 +228,12 @@ impl Policy {
         &self.cluster_roles
     }
 
-    /// The ClusterRoles that collect the rules of others.
+    /// Returns the ClusterRoles that aggregate the rules of others.
     pub(super) fn aggregating(&self) -> &[Arc<Role>] {
         &self.aggregating
     }
 
-    /// Returns the role that a binding in `namespace` (or in none) refers to.
+    /// Returns the role of a binding in `namespace`, or of a cluster-wide binding.
     pub(super) fn role(&self, namespace: Option<&str>, reference: &RoleRef) -> Option<&Role> {
         match (reference.kind.as_str(), namespace) {
             ("Role", Some(_)) => self.roles.get(&Key::new(namespace, &reference.name)),
@@ -243,12 +243,12 @@ impl Policy {
         .map(|role| &**role)
     }
 
-    /// The bindings for a user: those for the cluster first. One may be there several times, by different subjects.
+    /// Returns the bindings of a user, cluster-wide ones first. A binding is repeated if several of its subjects match.
     fn bound<'p, 'u>(
         &'p self,
         user: &'u User,
         namespace: &str,
-    ) -> impl Iterator<Item = &'p Bound> + use<'p, 'u> {
+    ) -> impl Iterator<Item = &'p SubjectBinding> + use<'p, 'u> {
         let indexes = [Some(&self.everywhere), self.within.get(namespace)];
         indexes
             .into_iter()
@@ -256,7 +256,7 @@ impl Policy {
             .flat_map(move |index| index.of(user))
     }
 
-    /// The bindings for a user, each once: those for the cluster first, then by name.
+    /// Returns the bindings of a user without duplicates: cluster-wide ones first, then by name.
     fn bindings<'p>(&'p self, user: &User, namespace: &str) -> Vec<&'p Binding> {
         let mut bindings: Vec<&Binding> = self.bound(user, namespace).map(|b| &*b.binding).collect();
         bindings.sort_by_key(|binding| (binding.namespace().is_some(), &binding.stored.key));
@@ -264,24 +264,24 @@ impl Policy {
         bindings
     }
 
-    /// Returns all rules for a user in a namespace, and what is wrong with bindings.
-    pub(crate) fn rules<'p>(&'p self, user: &User, namespace: &str) -> (Vec<&'p Rule>, Problems) {
+    /// Returns all rules of a user in a namespace, and the missing roles of bindings.
+    pub(crate) fn rules<'p>(&'p self, user: &User, namespace: &str) -> (Vec<&'p PolicyRule>, MissingRoles) {
         let mut rules = Vec::new();
-        let mut problems = Problems::default();
+        let mut missing_roles = MissingRoles::default();
         for binding in self.bindings(user, namespace) {
             match self.role(binding.namespace(), &binding.role) {
                 Some(role) => rules.extend(&role.rules),
-                None => problems.missing.push(binding.role.clone()),
+                None => missing_roles.missing.push(binding.role.clone()),
             }
         }
-        (rules, problems)
+        (rules, missing_roles)
     }
 }
 
-impl Index {
+impl BindingIndex {
     fn add(&mut self, binding: &Arc<Binding>) {
         for (at, subject) in binding.subjects.iter().enumerate() {
-            let bound = Bound {
+            let bound = SubjectBinding {
                 binding: binding.clone(),
                 subject: at,
             };
@@ -289,7 +289,7 @@ impl Index {
                 "User" => (&mut self.users, subject.name.clone()),
                 "Group" => (&mut self.groups, subject.name.clone()),
                 "ServiceAccount" => {
-                    let namespace = subject.home(binding);
+                    let namespace = subject.account_namespace(binding);
                     (&mut self.users, service_account_name(namespace, &subject.name))
                 }
                 _ => continue,
@@ -298,16 +298,16 @@ impl Index {
         }
     }
 
-    fn of<'p, 'u>(&'p self, user: &'u User) -> impl Iterator<Item = &'p Bound> + use<'p, 'u> {
+    fn of<'p, 'u>(&'p self, user: &'u User) -> impl Iterator<Item = &'p SubjectBinding> + use<'p, 'u> {
         let by_name = self.users.get(user.name());
         let by_group = user.groups().iter().filter_map(|group| self.groups.get(group));
         by_name.into_iter().chain(by_group).flatten()
     }
 }
 
-impl Subject {
-    /// Returns the namespace of a service account: that of the binding where none is named.
-    fn home<'a>(&'a self, binding: &'a Binding) -> &'a str {
+impl BindingSubject {
+    /// Returns the namespace of a service account, by default that of the binding.
+    fn account_namespace<'a>(&'a self, binding: &'a Binding) -> &'a str {
         let named = self
             .namespace
             .as_deref()
@@ -316,13 +316,13 @@ impl Subject {
     }
 }
 
-/// Whether an action is allowed.
+/// The decision about an action.
 #[derive(Debug)]
 pub(crate) enum Decision<'p> {
-    /// It is allowed, by a binding or because of the user's group `system:masters`.
+    /// Allowed by a binding, or because of the group `system:masters`.
     Allowed(Option<Grant<'p>>),
-    /// No rule allows it.
-    Denied(Problems),
+    /// Not allowed by any rule.
+    Denied(MissingRoles),
 }
 
 /// The binding that allows an action.
@@ -332,13 +332,13 @@ pub(crate) struct Grant<'p> {
     subject: usize,
 }
 
-/// Bindings for the user whose roles do not exist.
+/// Bindings of the user to missing roles.
 #[derive(Debug, Default)]
-pub(crate) struct Problems {
+pub(crate) struct MissingRoles {
     missing: Vec<RoleRef>,
 }
 
-/// Decides whether the policy allows `user` to do `action`.
+/// Decides whether the policy allows `user` to perform `action`.
 pub(crate) fn authorize<'p>(policy: &'p Policy, user: &User, action: &Action) -> Decision<'p> {
     if user.is_in(MASTERS) {
         return Decision::Allowed(None);
@@ -349,7 +349,7 @@ pub(crate) fn authorize<'p>(policy: &'p Policy, user: &User, action: &Action) ->
         role.is_some_and(|role| role.rules.iter().any(|rule| rule.allows(action)))
     });
     match granted {
-        Some(Bound { binding, subject }) => Decision::Allowed(Some(Grant {
+        Some(SubjectBinding { binding, subject }) => Decision::Allowed(Some(Grant {
             binding,
             subject: *subject,
         })),
@@ -362,18 +362,18 @@ impl Decision<'_> {
         matches!(self, Decision::Allowed(_))
     }
 
-    /// Returns the reason as reviews show it; it may be empty.
+    /// Returns the reason for reviews, which may be empty.
     pub(crate) fn reason(&self) -> String {
         match self {
             Decision::Allowed(Some(grant)) => grant.to_string(),
             Decision::Allowed(None) => String::new(),
-            Decision::Denied(problems) => problems.to_string(),
+            Decision::Denied(missing_roles) => missing_roles.to_string(),
         }
     }
 }
 
-impl Problems {
-    /// Returns one text for each role that does not exist.
+impl MissingRoles {
+    /// Returns one message per missing role.
     pub(super) fn texts(&self) -> Vec<String> {
         let text = |role: &RoleRef| {
             let kind = role.kind.to_ascii_lowercase();
@@ -382,7 +382,7 @@ impl Problems {
         self.missing.iter().map(text).collect()
     }
 
-    /// Returns the problems as kube-apiserver joins them; empty if there are none.
+    /// Returns the messages in kube-apiserver's format; empty if there are none.
     pub(crate) fn joined(&self) -> String {
         match self.texts().as_slice() {
             [] => String::new(),
@@ -392,7 +392,7 @@ impl Problems {
     }
 }
 
-impl fmt::Display for Problems {
+impl fmt::Display for MissingRoles {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.joined().as_str() {
             "" => Ok(()),
@@ -420,8 +420,8 @@ impl fmt::Display for Grant<'_> {
         };
         match subject.kind.as_str() {
             "ServiceAccount" => {
-                let home = subject.home(self.binding);
-                write!(f, " to ServiceAccount \"{}/{home}\"", subject.name)
+                let account_namespace = subject.account_namespace(self.binding);
+                write!(f, " to ServiceAccount \"{}/{account_namespace}\"", subject.name)
             }
             kind => write!(f, " to {kind} {:?}", subject.name),
         }

@@ -4,12 +4,12 @@ use std::fmt;
 
 use serde::{Deserialize, Deserializer, Serialize};
 
-use super::{Action, Target};
+use super::{Action, ActionTarget};
 
-/// A rule of a role: verbs on resources, or on paths.
+/// A rule of a role: verbs on resources or paths.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
-pub(crate) struct Rule {
+pub(crate) struct PolicyRule {
     #[serde(deserialize_with = "list")]
     pub(super) verbs: Vec<String>,
     #[serde(deserialize_with = "list", skip_serializing_if = "Vec::is_empty")]
@@ -26,13 +26,13 @@ pub(crate) struct Rule {
     pub(super) non_resource_urls: Vec<String>,
 }
 
-/// Reads a list that may be `null`.
+/// Decodes a list or `null`.
 fn list<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<String>, D::Error> {
     Option::deserialize(from).map(Option::unwrap_or_default)
 }
 
-impl Rule {
-    /// Returns whether the rule is about paths, not resources.
+impl PolicyRule {
+    /// Returns whether the rule is for paths, not resources.
     pub(crate) fn is_about_paths(&self) -> bool {
         !self.non_resource_urls.is_empty()
     }
@@ -43,8 +43,8 @@ impl Rule {
             return false;
         }
         match &action.target {
-            Target::Path(path) => self.non_resource_urls.iter().any(|url| url_covers(url, path)),
-            Target::Resource {
+            ActionTarget::Path(path) => self.non_resource_urls.iter().any(|url| url_covers(url, path)),
+            ActionTarget::Resource {
                 group,
                 resource,
                 subresource,
@@ -61,8 +61,8 @@ impl Rule {
         }
     }
 
-    /// Returns whether the rule allows everything that `other` allows, where `other` has one value of each.
-    fn covers(&self, other: &Rule) -> bool {
+    /// Returns whether the rule allows everything that `other` allows. `other` has one value of each field.
+    fn covers(&self, other: &PolicyRule) -> bool {
         let groups = |wanted: &String| has(&self.api_groups, wanted);
         let resources = |wanted: &String| {
             let (resource, subresource) = wanted.split_once('/').unwrap_or((wanted, ""));
@@ -84,16 +84,16 @@ impl Rule {
             && other.non_resource_urls.iter().all(urls)
     }
 
-    /// Returns rules with one value of each that together allow the same.
-    fn broken_down(&self) -> Vec<Rule> {
+    /// Splits the rule into rules with one value of each field.
+    fn split(&self) -> Vec<PolicyRule> {
         let mut parts = Vec::new();
         let one = |value: &String| vec![value.clone()];
         for verb in &self.verbs {
             for url in &self.non_resource_urls {
-                parts.push(Rule {
+                parts.push(PolicyRule {
                     verbs: one(verb),
                     non_resource_urls: one(url),
-                    ..Rule::default()
+                    ..PolicyRule::default()
                 });
             }
         }
@@ -105,7 +105,7 @@ impl Rule {
             for resource in &self.resources {
                 for names in &names {
                     for verb in &self.verbs {
-                        parts.push(Rule {
+                        parts.push(PolicyRule {
                             verbs: one(verb),
                             api_groups: one(group),
                             resources: one(resource),
@@ -120,10 +120,10 @@ impl Rule {
     }
 }
 
-/// Returns what `wanted` allows and `held` does not, with the verbs of one resource in one rule, in the order of its text.
-pub(super) fn missing(held: &[&Rule], wanted: &[Rule]) -> Vec<Rule> {
-    let mut missing: Vec<Rule> = Vec::new();
-    for part in wanted.iter().flat_map(Rule::broken_down) {
+/// Returns the rules that `wanted` contains and `held` does not cover, merged by resource and sorted by their text.
+pub(super) fn missing(held: &[&PolicyRule], wanted: &[PolicyRule]) -> Vec<PolicyRule> {
+    let mut missing: Vec<PolicyRule> = Vec::new();
+    for part in wanted.iter().flat_map(PolicyRule::split) {
         if held.iter().any(|rule| rule.covers(&part)) {
             continue;
         }
@@ -152,7 +152,7 @@ fn has(list: &[String], wanted: &str) -> bool {
     list.iter().any(|entry| entry == "*" || entry == wanted)
 }
 
-/// Returns whether an entry such as `pods`, `pods/log`, `*/scale` or `*` is about this resource.
+/// Returns whether an entry such as `pods`, `pods/log`, `*/scale` or `*` matches this resource.
 fn resource_covers(entry: &str, resource: &str, subresource: &str) -> bool {
     if entry == "*" {
         return true;
@@ -163,7 +163,7 @@ fn resource_covers(entry: &str, resource: &str, subresource: &str) -> bool {
     }
 }
 
-/// Returns whether an entry such as `/healthz`, `/apis/*` or `*` is about this path.
+/// Returns whether an entry such as `/healthz`, `/apis/*` or `*` matches this path.
 fn url_covers(entry: &str, path: &str) -> bool {
     match entry.strip_suffix('*') {
         Some(beginning) => path.starts_with(beginning),
@@ -171,8 +171,8 @@ fn url_covers(entry: &str, path: &str) -> bool {
     }
 }
 
-/// The rule as kube-apiserver shows it in refusals.
-impl fmt::Display for Rule {
+/// Formats the rule for messages, like kube-apiserver.
+impl fmt::Display for PolicyRule {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let fields = [
             ("APIGroups", &self.api_groups),
@@ -189,7 +189,7 @@ impl fmt::Display for Rule {
     }
 }
 
-/// Returns a list as Go prints it with `%q`.
+/// Formats a list like Go's `%q`.
 pub(super) fn quoted(values: &[String]) -> String {
     let values: Vec<String> = values.iter().map(|value| format!("{value:?}")).collect();
     format!("[{}]", values.join(" "))

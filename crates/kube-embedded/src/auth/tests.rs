@@ -6,7 +6,7 @@ use http::Method;
 use ring::hmac;
 use serde_json::{Value, json};
 
-use super::action::{Action, Target};
+use super::action::{Action, ActionTarget};
 use super::escalation::{RoleWrite, check_escalation};
 use super::policy::{Policy, authorize};
 use super::{Access, Authorization, User, aggregated_rules, bootstrap_objects, forbidden};
@@ -64,7 +64,7 @@ fn role(kind: &str, namespace: Option<&str>, name: &str, rules: &Value) -> Value
     json!({ "kind": kind, "metadata": { "name": name, "namespace": namespace }, "rules": rules })
 }
 
-/// Returns a binding of the same name as the role, `Role/name` or `ClusterRole/name`.
+/// Returns a binding with the same name as the role, which is `Role/name` or `ClusterRole/name`.
 fn binding(namespace: Option<&str>, role: &str, subjects: &Value) -> Value {
     let (kind, name) = role.split_once('/').expect("a kind");
     json!({
@@ -90,7 +90,7 @@ fn allows(policy: &Policy, user: &User, line: &str) -> bool {
     authorize(policy, user, &action(line)).is_allowed()
 }
 
-/// Requests and their actions, as a real server names them in refusals.
+/// Requests and their actions, as in the 403 of a real server.
 const ACTIONS: &[(&str, &str)] = &[
     ("GET /api/v1/pods", "list pods"),
     ("GET /api/v1/namespaces/shop/pods", "list pods in shop"),
@@ -166,12 +166,12 @@ const ACTIONS: &[(&str, &str)] = &[
     ("GET /metrics/slis", "get path /metrics/slis"),
 ];
 
-/// Returns an action in the form of the table.
+/// Formats an action for the table.
 fn short(action: &Action) -> String {
     let verb = &action.verb;
     match &action.target {
-        Target::Path(path) => format!("{verb} path {path}"),
-        Target::Resource {
+        ActionTarget::Path(path) => format!("{verb} path {path}"),
+        ActionTarget::Resource {
             group,
             resource,
             subresource,
@@ -190,14 +190,14 @@ fn short(action: &Action) -> String {
 }
 
 #[test]
-fn action_of_a_request_is_what_the_real_server_refuses() {
+fn actions_of_requests_are_those_of_the_real_server() {
     for (line, expected) in ACTIONS {
         assert_eq!(short(&action(line)), *expected, "{line}");
     }
 }
 
 #[test]
-fn refusal_names_the_action_as_the_real_server_does() {
+fn messages_of_forbidden_actions_are_those_of_the_real_server() {
     for (line, message) in [
         (
             "GET /api/v1/pods",
@@ -231,7 +231,7 @@ fn refusal_names_the_action_as_the_real_server_does() {
 }
 
 #[test]
-fn rule_allows_what_it_names() {
+fn rules_allow_their_verbs_and_resources() {
     let on = |groups: Value, resources: Value, verbs: Value| json!([{ "apiGroups": groups, "resources": resources, "verbs": verbs }]);
     let named = json!([{ "apiGroups": [""], "resources": ["pods"], "verbs": ["*"], "resourceNames": ["a"] }]);
     let paths = json!([{ "nonResourceURLs": ["/healthz", "/apis/*"], "verbs": ["get"] }]);
@@ -282,7 +282,7 @@ fn rule_allows_what_it_names() {
             format!("GET {pods}"),
             true,
         ),
-        // A resource and its subresources are granted one by one, or all.
+        // A resource and its subresources are granted separately, or all at once.
         (
             on(json!([""]), json!(["pods"]), json!(["get"])),
             format!("GET {pods}/a/log"),
@@ -318,7 +318,7 @@ fn rule_allows_what_it_names() {
             format!("GET {pods}/a/log"),
             true,
         ),
-        // Names restrict; requests without a name are not about a named object.
+        // Names restrict. Requests without a name are not for a named object.
         (named.clone(), format!("GET {pods}/a"), true),
         (named.clone(), format!("GET {pods}/b"), false),
         (named.clone(), format!("GET {pods}"), false),
@@ -370,7 +370,7 @@ fn rule_allows_what_it_names() {
 }
 
 #[test]
-fn binding_grants_to_its_subjects_within_its_namespace() {
+fn bindings_grant_to_their_subjects_in_their_namespace() {
     let rules = json!([{ "apiGroups": [""], "resources": ["pods"], "verbs": ["list"] }]);
     let [here, there, all] = [
         "GET /api/v1/namespaces/shop/pods",
@@ -446,7 +446,7 @@ fn members_of_system_masters_need_no_role() {
 }
 
 #[test]
-fn decision_gives_the_reason_of_the_real_server() {
+fn reasons_of_decisions_are_those_of_the_real_server() {
     let rules = json!([{ "apiGroups": [""], "resources": ["pods"], "verbs": ["list"] }]);
     let policy = policy(&[
         role("Role", Some("shop"), "r", &rules),
@@ -509,7 +509,7 @@ fn decision_gives_the_reason_of_the_real_server() {
     }
 }
 
-/// What a user with `held` rules is told when he creates a Role with `wanted` ones.
+/// Returns the error of a user with `held` rules who creates a Role with `wanted` rules.
 fn escalation(held: &Value, wanted: &Value) -> Option<String> {
     let new = role("Role", Some("shop"), "r1", wanted);
     let write = RoleWrite {
@@ -526,7 +526,7 @@ fn escalation(held: &Value, wanted: &Value) -> Option<String> {
 }
 
 #[test]
-fn role_may_grant_only_what_its_writer_has() {
+fn users_can_only_grant_permissions_that_they_have() {
     let rule = |groups: &[&str], resources: &[&str], verbs: &[&str]| json!({ "apiGroups": groups, "resources": resources, "verbs": verbs });
     let named = |name: &str| json!({ "apiGroups": [""], "resources": ["pods"], "verbs": ["get"], "resourceNames": [name] });
     let path = |url: &str| json!({ "nonResourceURLs": [url], "verbs": ["get"] });
@@ -535,7 +535,7 @@ fn role_may_grant_only_what_its_writer_has() {
             json!([rule(&[""], &["pods"], &["get", "list"])]),
             json!([rule(&[""], &["pods"], &["get"])]),
         ),
-        // Different rules may cover parts of one.
+        // Several rules together can cover one.
         (
             json!([
                 rule(&[""], &["pods"], &["get"]),
@@ -637,7 +637,7 @@ fn bootstrap_roles_are_complete_and_aggregated() {
 }
 
 #[test]
-fn policy_is_read_again_only_after_a_change() {
+fn the_policy_is_rebuilt_only_after_a_change() {
     let store = Store::new(10);
     let access = Access::new(Authorization::Rbac, hmac::Key::new(hmac::HMAC_SHA256, b"test"));
     let write = |collection: &str, object: Value, expected: Option<u64>| {
@@ -677,6 +677,6 @@ fn policy_is_read_again_only_after_a_change() {
     assert!(may_list());
     store.restore(&backup);
     let again = write(roles, role("ClusterRole", None, "r", &rule), Some(first));
-    assert_eq!(again, bound, "the revision of the binding, which is gone");
+    assert_eq!(again, bound, "the revision of the deleted binding");
     assert!(!may_list());
 }

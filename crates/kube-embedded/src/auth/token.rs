@@ -1,4 +1,4 @@
-//! Bearer tokens: JSON Web Tokens that this server signs and reads.
+//! Bearer tokens: JSON Web Tokens that this server signs.
 
 use std::collections::BTreeMap;
 
@@ -11,13 +11,13 @@ use tokio::time::Instant;
 
 use super::User;
 
-/// Issuer and audience of tokens, as clusters have them unless they are configured otherwise.
+/// Default issuer and audience of tokens.
 pub(crate) const ISSUER: &str = "https://kubernetes.default.svc";
 
 /// `{"alg":"HS256","typ":"JWT"}`
 const HEADER: &str = "eyJhbGciOiJIUzI1NiIsInR5cCI6IkpXVCJ9";
 
-/// The time on the runtime's clock, so that tokens expire in paused time, too.
+/// Time of the runtime's clock, so that tokens also expire in paused time.
 #[derive(Debug)]
 pub(super) struct Clock {
     started: Timestamp,
@@ -32,14 +32,14 @@ impl Clock {
         }
     }
 
-    /// Seconds since 1970.
+    /// Returns the seconds since 1970.
     pub(super) fn now(&self) -> i64 {
         let elapsed = i64::try_from(self.instant.elapsed().as_secs()).unwrap_or(i64::MAX);
         self.started.as_second().saturating_add(elapsed)
     }
 }
 
-/// Signs tokens and reads those it has signed.
+/// Signs tokens, and verifies those that it has signed.
 #[derive(Debug)]
 pub(super) struct Signer {
     key: hmac::Key,
@@ -51,7 +51,7 @@ pub(super) struct Signer {
 #[serde(default)]
 pub(super) struct Claims {
     pub(super) aud: Vec<String>,
-    /// When it expires; `None` if it does not.
+    /// Expiration; `None` if it does not expire.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) exp: Option<i64>,
     pub(super) iat: i64,
@@ -66,7 +66,7 @@ pub(super) struct Claims {
     pub(super) sub: String,
 }
 
-/// The service account of a token, and the object that the token is bound to.
+/// The service account of a token, and the object to which the token is bound.
 #[derive(Debug, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub(super) struct AccountClaims {
@@ -76,7 +76,7 @@ pub(super) struct AccountClaims {
     pub(super) bound: BTreeMap<String, ObjectClaims>,
 }
 
-/// An object of a claim.
+/// The object in a claim.
 #[derive(Debug, Default, Clone, Serialize, Deserialize)]
 #[serde(default)]
 pub(super) struct ObjectClaims {
@@ -84,7 +84,7 @@ pub(super) struct ObjectClaims {
     pub(super) uid: String,
 }
 
-/// A user that is no service account of the cluster.
+/// A user other than a service account.
 #[derive(Debug, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub(super) struct UserClaims {
@@ -98,9 +98,9 @@ impl Signer {
         Signer { key, clock }
     }
 
-    /// Returns the token of these claims.
+    /// Returns a signed token with these claims.
     pub(super) fn sign(&self, claims: &Claims) -> String {
-        // Text and numbers in a map with text as keys: this does not fail.
+        // Cannot fail: the claims are text and numbers in maps with text as keys.
         let claims = serde_json::to_vec(claims).unwrap_or_default();
         let mut token = format!("{HEADER}.{}", URL_SAFE_NO_PAD.encode(claims));
         let signature = hmac::sign(&self.key, token.as_bytes());
@@ -109,7 +109,7 @@ impl Signer {
         token
     }
 
-    /// Returns the claims of a token that this server has signed.
+    /// Returns the claims of a token, if this server has signed it.
     pub(super) fn read(&self, token: &str) -> Option<Claims> {
         let (signed, signature) = token.rsplit_once('.')?;
         let signature = URL_SAFE_NO_PAD.decode(signature).ok()?;
@@ -138,7 +138,7 @@ impl Signer {
 }
 
 impl Claims {
-    /// Returns the user of a token that [`Signer::user_token`] made.
+    /// Returns the user of a token of [`Signer::user_token`].
     pub(super) fn plain_user(&self) -> Option<User> {
         let claims = self.user.as_ref()?;
         let mut user = User::named(self.sub.as_str()).uid(claims.uid.as_str());

@@ -1,4 +1,4 @@
-//! Users.
+//! Users and service accounts.
 
 use std::collections::BTreeMap;
 
@@ -10,12 +10,12 @@ pub(super) const ANONYMOUS: &str = "system:anonymous";
 const AUTHENTICATED: &str = "system:authenticated";
 /// Group of [`ANONYMOUS`].
 const UNAUTHENTICATED: &str = "system:unauthenticated";
-/// Group of all service accounts, and the beginning of the group of those in one namespace.
+/// Group of all service accounts, and prefix of the group of those in a namespace.
 const SERVICE_ACCOUNTS: &str = "system:serviceaccounts";
-/// What the names of service accounts as users begin with.
+/// Prefix of the user names of service accounts.
 const SERVICE_ACCOUNT: &str = "system:serviceaccount:";
 
-/// A user or service account, as RBAC sees it.
+/// A user or service account for RBAC.
 ///
 /// ```
 /// use kube_embedded::User;
@@ -94,7 +94,7 @@ impl User {
         self.groups.iter().any(|g| g == group)
     }
 
-    /// Adds the group that tells users with credentials from those without.
+    /// Adds the group of users with or without credentials.
     pub(super) fn with_implied_groups(self) -> User {
         if self.name == ANONYMOUS {
             return if self.is_in(UNAUTHENTICATED) {
@@ -117,7 +117,7 @@ impl User {
         (plain(namespace) && plain(name)).then_some((namespace, name))
     }
 
-    /// Returns the user as reviews show it.
+    /// Returns the user in the format of reviews.
     pub(crate) fn to_json(&self) -> Value {
         let mut user = json!({ "username": self.name });
         if !self.uid.is_empty() {
@@ -132,7 +132,7 @@ impl User {
         user
     }
 
-    /// Reads the user of a SubjectAccessReview's spec.
+    /// Returns the user in the spec of a SubjectAccessReview.
     pub(crate) fn of_review(spec: &Value) -> User {
         let texts = |value: &Value| -> Vec<String> {
             let list = value.as_array().into_iter().flatten();
@@ -148,7 +148,7 @@ impl User {
     }
 }
 
-/// Returns the name of a service account as a user.
+/// Returns the user name of a service account.
 pub(super) fn service_account_name(namespace: &str, name: &str) -> String {
     format!("{SERVICE_ACCOUNT}{namespace}:{name}")
 }

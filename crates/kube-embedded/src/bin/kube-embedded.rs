@@ -1,4 +1,4 @@
-//! The embedded API server as a program of its own, for people of any language.
+//! The embedded API server as a program, for tests in any language.
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -7,33 +7,33 @@ use clap::error::ErrorKind;
 use clap::{CommandFactory as _, Parser, ValueEnum};
 use kube_embedded::{Authorization, KubeconfigFile, Server};
 
-/// A Kubernetes API server in one small process, for tests and demos. It keeps everything in memory and serves until
-/// Ctrl-C (or SIGTERM).
+/// Kubernetes API server in one small process, for tests and demos. It keeps everything in memory and serves
+/// until Ctrl-C or SIGTERM.
 #[derive(Debug, Parser)]
 #[command(version, about)]
 struct Options {
-    /// Write a kubeconfig to this file once the server is ready, and delete it when the server stops. An existing file that
-    /// this program did not write is not overwritten.
+    /// Write a kubeconfig to this file when the server is ready, and delete it when the server stops. Files
+    /// that this program did not write are not overwritten.
     #[arg(long, value_name = "FILE")]
     write_kubeconfig: Option<PathBuf>,
-    // Elsewhere it names a file to read; here it once named the file to write.
+    // Other programs read a kubeconfig with this flag; earlier versions of this program wrote one.
     #[arg(long, hide = true)]
     kubeconfig: Option<PathBuf>,
-    /// Loopback port to listen on, for HTTP and HTTPS alike; 0 takes a free one.
+    /// Loopback port for HTTP and HTTPS; 0 chooses a free one
     #[arg(long, default_value_t = 0)]
     port: u16,
-    /// Load manifests (YAML or JSON, several documents allowed) before serving.
+    /// Manifests to load before serving (YAML or JSON, several documents allowed)
     #[arg(long, value_name = "FILE", num_args = 1..)]
     load: Vec<PathBuf>,
-    /// How many changes each resource remembers for watches.
+    /// Number of changes that each resource keeps for watches
     #[arg(long, default_value_t = 10_000, value_name = "CHANGES")]
     history: usize,
-    /// Which requests are allowed: all of them, or those that roles allow. The kubeconfig is an administrator's.
+    /// Allow all requests, or only those that roles allow. The kubeconfig is an administrator's.
     #[arg(long, default_value = "AlwaysAllow", value_name = "MODE")]
     authorization_mode: AuthorizationMode,
 }
 
-/// The names of kube-apiserver.
+/// The names that kube-apiserver uses.
 #[derive(Debug, Clone, Copy, ValueEnum)]
 enum AuthorizationMode {
     #[value(name = "AlwaysAllow")]
@@ -89,7 +89,7 @@ async fn run(options: Options) -> Result<(), Box<dyn std::error::Error>> {
         server.url(),
         server.http_url()
     );
-    // Before the kubeconfig is announced, so that a signal never leaves it behind.
+    // Installed before the kubeconfig is announced, so that a signal never leaves the file behind.
     let stop = stop_signal()?;
     let kubeconfig = match &options.write_kubeconfig {
         Some(path) => Some(server.write_kubeconfig(path)?),
@@ -102,7 +102,7 @@ async fn run(options: Options) -> Result<(), Box<dyn std::error::Error>> {
         );
     }
     let stopped = stop.await;
-    // A file that was changed is kept. That is worth a message, and no failure.
+    // A changed file is kept. The program reports that, but still succeeds.
     if let Some(Err(error)) = kubeconfig.map(KubeconfigFile::remove) {
         report(&error);
     }
@@ -110,7 +110,7 @@ async fn run(options: Options) -> Result<(), Box<dyn std::error::Error>> {
     Ok(stopped?)
 }
 
-/// Waits for Ctrl-C or SIGTERM. They count from the call on, not only once the future is polled.
+/// Waits for Ctrl-C or SIGTERM. The handlers are installed by the call, not by the first poll.
 fn stop_signal() -> std::io::Result<impl Future<Output = std::io::Result<()>>> {
     #[cfg(unix)]
     {
@@ -129,7 +129,7 @@ fn stop_signal() -> std::io::Result<impl Future<Output = std::io::Result<()>>> {
     Ok(tokio::signal::ctrl_c())
 }
 
-/// Prints an error, and what to do about it.
+/// Prints an error and its hint.
 fn report(error: &(dyn std::error::Error + 'static)) {
     eprintln!("kube-embedded: {}", chain(error));
     let known = error.downcast_ref::<kube_embedded::Error>();
@@ -138,7 +138,7 @@ fn report(error: &(dyn std::error::Error + 'static)) {
     }
 }
 
-/// An error with its causes, on one line.
+/// Joins an error and its causes on one line.
 fn chain(error: &dyn std::error::Error) -> String {
     let causes = std::iter::successors(Some(error), |error| error.source());
     causes.map(ToString::to_string).collect::<Vec<_>>().join(": ")

@@ -70,7 +70,7 @@ impl Checker {
 
     fn check(&mut self, expr: &mut Expr) -> Type {
         let at = expr.at;
-        if let Some(ty) = self.type_value(expr) {
+        if let Some(ty) = self.type_value(expr).or_else(|| self.qualified_variable(expr)) {
             return ty;
         }
         match &mut expr.kind {
@@ -141,6 +141,18 @@ impl Checker {
         let ty = type_named(&name)?;
         expr.kind = Kind::Literal(Value::Type(name.into()));
         Some(Type::Meta(Arc::new(ty)))
+    }
+
+    /// A name such as `authorizer.requestResource` may be that of a variable.
+    fn qualified_variable(&self, expr: &mut Expr) -> Option<Type> {
+        let has_qualified = self.variables.iter().any(|(name, _)| name.contains('.'));
+        if !has_qualified || !matches!(expr.kind, Kind::Select { .. }) {
+            return None;
+        }
+        let name = expr.qualified_name()?;
+        let ty = self.variable(&name)?;
+        expr.kind = Kind::Identifier(name.into());
+        Some(ty)
     }
 
     fn variable(&self, name: &str) -> Option<Type> {

@@ -8,6 +8,7 @@ use regex::Regex;
 
 use super::ast::{Comprehension, Element, Entry, Expr, Form, Kind, Selection};
 use super::functions;
+use super::lazy::Activation;
 use super::value::{Key, Value};
 
 /// The most that one evaluation may cost.
@@ -59,8 +60,13 @@ impl fmt::Display for EvalError {
 impl Budget {
     /// Returns the budget for one object.
     pub(crate) fn new() -> Budget {
+        Budget::of(PER_OBJECT)
+    }
+
+    /// Returns a budget of this size.
+    pub(crate) fn of(remaining: u64) -> Budget {
         Budget {
-            remaining: PER_OBJECT,
+            remaining,
             spent: 0,
             regexes: HashMap::new(),
         }
@@ -77,6 +83,16 @@ impl Budget {
         let rest = self.remaining.checked_sub(spent);
         self.remaining = rest.unwrap_or(0);
         rest.is_some()
+    }
+
+    /// Runs an evaluation within another one. It has a limit of its own, and its cost is taken away at once.
+    pub(super) fn apart<T>(&mut self, run: impl FnOnce(&mut Budget) -> T) -> T {
+        let outer = std::mem::take(&mut self.spent);
+        let result = run(self);
+        // Without a remainder, settling the outer evaluation fails.
+        self.settle();
+        self.spent = outer;
+        result
     }
 
     pub(super) fn charge(&mut self, cost: u64) -> Result<(), EvalError> {
@@ -103,8 +119,14 @@ impl Budget {
 type Evaluated<T = Value> = Result<T, EvalError>;
 
 /// Evaluates an expression.
-pub(super) fn evaluate(expr: &Expr, variables: &[(&str, Value)], budget: &mut Budget) -> Evaluated {
+pub(super) fn evaluate(
+    expr: &Expr,
+    variables: &[(&str, Value)],
+    lazy: Option<&Activation<'_>>,
+    budget: &mut Budget,
+) -> Evaluated {
     let mut scope = Scope {
+        lazy,
         variables: variables
             .iter()
             .map(|(name, value)| (Arc::from(*name), value.clone()))
@@ -116,6 +138,8 @@ pub(super) fn evaluate(expr: &Expr, variables: &[(&str, Value)], budget: &mut Bu
 
 struct Scope<'b> {
     variables: Vec<(Arc<str>, Value)>,
+    /// The variable whose fields are evaluated when they are first used.
+    lazy: Option<&'b Activation<'b>>,
     budget: &'b mut Budget,
 }
 
@@ -148,7 +172,28 @@ impl Scope<'_> {
         }
     }
 
+    /// Returns a field of the variable whose fields are evaluated late, if the operand is that variable.
+    fn lazy_field(&mut self, operand: &Expr, field: &Arc<str>) -> Option<Evaluated> {
+        let Kind::Identifier(name) = &operand.kind else {
+            return None;
+        };
+        let lazy = self.lazy.filter(|lazy| lazy.is_about(name))?;
+        let is_shadowed = self.variables.iter().any(|(own, _)| own == name);
+        if is_shadowed {
+            return None;
+        }
+        lazy.field(field, self.budget)
+    }
+
     fn select(&mut self, operand: &Expr, field: &Arc<str>, form: Selection) -> Evaluated {
+        if let Some(value) = self.lazy_field(operand, field) {
+            self.budget.charge(2)?;
+            return value.map(|value| match form {
+                Selection::Required => value,
+                Selection::Optional => Value::some(value),
+                Selection::Test => Value::Bool(true),
+            });
+        }
         let of = self.value(operand)?;
         if form != Selection::Test {
             self.budget.charge(1)?;

@@ -2,19 +2,21 @@
 //!
 //! [`Program::compile`] parses an expression and checks its types, so that what a program refers to exists and what it
 //! calls fits; [`Program::evaluate`] runs it within a [`Budget`]. The functions are those that Kubernetes 1.36 gives to
-//! rules of custom resources: the standard ones, strings, lists, sets, optional values, comprehensions of two variables,
-//! regular expressions, URLs, IP addresses, quantities, versions and formats.
+//! rules of custom resources and to admission policies: the standard ones, strings, lists, sets, optional values, comprehensions of two variables,
+//! regular expressions, URLs, IP addresses, quantities, versions, formats and permissions.
 //!
 //! The engine is our own because the crate `cel` (checked in November 2026) has no type checker and cannot limit the cost of
 //! an evaluation. Rules about undefined fields could not be rejected, and a rule could block the server.
 //!
-//! The module is independent of schemas and objects: [`crate::crd`] converts them to types and values.
+//! The module is independent of schemas and objects: [`crate::crd`] converts them to types and values. Data without a schema
+//! becomes a value by [`Value::from`].
 
 mod ast;
 mod checker;
 mod eval;
 mod functions;
 mod issue;
+mod lazy;
 mod lexer;
 mod parser;
 mod stack;
@@ -22,8 +24,13 @@ mod types;
 mod value;
 
 pub(crate) use self::eval::{Budget, EvalError};
+pub(crate) use self::functions::authorization::{
+    Authorizer, CheckTarget, PermissionCheck, PermissionDecision,
+};
 pub(crate) use self::functions::bytes::decode_base64;
 pub(crate) use self::functions::time::{parse_duration, parse_timestamp};
+pub(crate) use self::lazy::{Activation, Fields};
+pub(crate) use self::parser::is_reserved;
 pub(crate) use self::types::{ObjectType, Type};
 pub(crate) use self::value::{Identity, Key, List, Value};
 
@@ -58,7 +65,21 @@ impl Program {
         variables: &[(&str, Value)],
         budget: &mut Budget,
     ) -> Result<Value, EvalError> {
-        stack::with_room(self.expr.height, || eval::evaluate(&self.expr, variables, budget))
+        stack::with_room(self.expr.height, || {
+            eval::evaluate(&self.expr, variables, None, budget)
+        })
+    }
+
+    /// Evaluates the expression with variables and with fields that are evaluated when they are first used.
+    ///
+    /// # Errors
+    /// As [`Program::evaluate`].
+    pub(crate) fn evaluate_in(
+        &self,
+        activation: &Activation<'_>,
+        budget: &mut Budget,
+    ) -> Result<Value, EvalError> {
+        activation.evaluate(&self.expr, budget)
     }
 
     /// Converts the constants of the expression.

@@ -14,6 +14,7 @@ const DEEPEST: usize = 250;
 
 const EXPRESSION: &str = "{'[', '{', '(', '.', '-', '!', 'true', 'false', 'null', NUM_FLOAT, NUM_INT, NUM_UINT, STRING, BYTES, IDENTIFIER}";
 
+/// Words that cannot be names of variables.
 const RESERVED: [&str; 17] = [
     "as",
     "break",
@@ -33,6 +34,11 @@ const RESERVED: [&str; 17] = [
     "void",
     "while",
 ];
+
+/// Returns whether a word cannot be the name of a variable.
+pub(crate) fn is_reserved(word: &str) -> bool {
+    matches!(word, "true" | "false" | "null" | "in") || RESERVED.contains(&word)
+}
 
 /// Returns the tree of an expression.
 pub(super) fn parse(source: &str) -> Result<Expr, Vec<Issue>> {

@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use jiff::civil::DateTime;
 
+use super::functions::authorization::{PermissionCheck, PermissionDecision};
 use super::functions::{semver::Semver, url::Url};
 use crate::schema::quantity::Quantity;
 
@@ -36,6 +37,10 @@ pub(crate) enum Value {
     Semver(Arc<Semver>),
     /// A named format, such as `dns1123Label`.
     Format(&'static str),
+    /// `authorizer`, or a check that it makes.
+    Check(Arc<PermissionCheck>),
+    /// The result of a check.
+    Decision(Arc<PermissionDecision>),
     /// Data without a schema; it can only be compared.
     Unknown(Arc<serde_json::Value>),
     /// Data that does not fit its schema; any use of it is this error.
@@ -87,6 +92,29 @@ impl From<Vec<Value>> for Value {
             items: Arc::new(items),
             identity: Identity::Position,
         })
+    }
+}
+
+/// Data without a schema: objects become maps, and whole numbers integers.
+impl From<&serde_json::Value> for Value {
+    fn from(json: &serde_json::Value) -> Value {
+        use serde_json::Value as Json;
+        match json {
+            Json::Null => Value::Null,
+            Json::Bool(b) => Value::Bool(*b),
+            Json::Number(n) => match n.as_i64() {
+                Some(n) => Value::Int(n),
+                None => Value::Double(n.as_f64().unwrap_or(f64::NAN)),
+            },
+            Json::String(text) => Value::from(text.as_str()),
+            Json::Array(items) => Value::from(items.iter().map(Value::from).collect::<Vec<Value>>()),
+            Json::Object(fields) => {
+                let fields = fields.iter();
+                let fields =
+                    fields.map(|(name, field)| (Key::String(name.as_str().into()), Value::from(field)));
+                Value::Map(Arc::new(fields.collect()))
+            }
+        }
     }
 }
 
@@ -142,6 +170,8 @@ impl Value {
             Value::Cidr(..) => "net.CIDR",
             Value::Semver(_) => "kubernetes.Semver",
             Value::Format(_) => "kubernetes.NamedFormat",
+            Value::Check(check) => check.target.type_name(),
+            Value::Decision(_) => "kubernetes.authorization.Decision",
             Value::Unknown(_) | Value::Invalid(_) => "unknown",
         }
     }
@@ -197,6 +227,8 @@ impl Value {
             (Value::Cidr(a, n), Value::Cidr(b, m)) => a == b && n == m,
             (Value::Semver(a), Value::Semver(b)) => a.compare(b) == Ordering::Equal,
             (Value::Format(a), Value::Format(b)) => a == b,
+            (Value::Check(a), Value::Check(b)) => Arc::ptr_eq(a, b),
+            (Value::Decision(a), Value::Decision(b)) => Arc::ptr_eq(a, b),
             (Value::Unknown(a), Value::Unknown(b)) => a == b,
             _ => self.is_number() && self.compare(other) == Some(Ordering::Equal),
         }

@@ -1,18 +1,20 @@
-//! Controllers: garbage collection, deletion of namespaces, and the status of custom resource definitions.
+//! Controllers: garbage collection, deletion of namespaces, and the status of custom resource definitions and admission
+//! policies.
 //!
-//! They do what Kubernetes' garbage collector, namespace controller and apiextensions controllers do, one task at a time.
-//! Each task is caused by a write; nothing is polled.
+//! They perform the tasks of Kubernetes' garbage collector, namespace controller, apiextensions controllers and the
+//! controller of admission policies. Each task is caused by a write.
 
 use std::sync::Arc;
 
 use jiff::Timestamp;
-use serde_json::Value;
+use serde_json::{Value, json};
 use tokio::sync::mpsc;
 
+use crate::admission;
 use crate::api::Resource;
 use crate::cluster::{Cluster, ControllerTask};
 use crate::crd;
-use crate::store::{EventKind, Key, Place, Stored};
+use crate::store::{EventKind, Key, ObjectRef, Stored};
 use crate::timestamp::timestamp;
 use crate::verbs::{DeleteOptions, FOREGROUND, ORPHAN, Propagation, commit, delete_object, is_finished};
 
@@ -38,9 +40,10 @@ fn perform(cluster: &Cluster, task: &ControllerTask) {
         }
         ControllerTask::Dependent(place) => collect(cluster, place, None),
         ControllerTask::Owner(place) => release(cluster, place),
-        ControllerTask::Namespace(name) => empty_namespace(cluster, name),
+        ControllerTask::Namespace(name) => delete_namespace_contents(cluster, name),
         ControllerTask::Definition(key) => establish(cluster, key),
-        ControllerTask::CustomKind(key) => end_custom_kind(cluster, key),
+        ControllerTask::CustomKind(key) => delete_custom_kind(cluster, key),
+        ControllerTask::AdmissionPolicy(key) => report_policy(cluster, key),
     }
 }
 
@@ -56,15 +59,34 @@ pub(crate) fn establish(cluster: &Cluster, key: &Key) {
     });
 }
 
-/// Returns the place of a definition and its resource.
-pub(crate) fn definition(cluster: &Cluster, key: &Key) -> Option<(Arc<Resource>, Place)> {
+/// Returns the reference and the resource of a definition.
+pub(crate) fn definition(cluster: &Cluster, key: &Key) -> Option<(Arc<Resource>, ObjectRef)> {
     let registry = cluster.registry();
     let definitions = registry.find("apiextensions.k8s.io", "v1", "customresourcedefinitions")?;
-    let place = Place {
+    let place = ObjectRef {
         collection: definitions.collection.clone(),
         key: key.clone(),
     };
     Some((definitions.clone(), place))
+}
+
+/// Reports that a policy was processed. The types of its expressions are not checked, so there are no warnings.
+fn report_policy(cluster: &Cluster, key: &Key) {
+    let registry = cluster.registry();
+    let Some(policies) = registry.find(admission::GROUP, "v1", "validatingadmissionpolicies") else {
+        return;
+    };
+    let place = ObjectRef {
+        collection: policies.collection.clone(),
+        key: key.clone(),
+    };
+    change_stored(cluster, policies, &place, |policy| {
+        let generation = policy["metadata"]["generation"].clone();
+        if policy["status"]["observedGeneration"] != generation {
+            policy["status"]["observedGeneration"] = generation;
+            policy["status"]["typeChecking"] = json!({});
+        }
+    });
 }
 
 fn accept(cluster: &Cluster, definition: &mut Value) {
@@ -78,14 +100,14 @@ fn accept(cluster: &Cluster, definition: &mut Value) {
     definition["status"] = crd::established_status(definition, &others, &timestamp(Timestamp::now()));
 }
 
-fn resource_of(cluster: &Cluster, place: &Place) -> Option<(Arc<Resource>, Arc<Stored>)> {
+fn resource_of(cluster: &Cluster, place: &ObjectRef) -> Option<(Arc<Resource>, Arc<Stored>)> {
     let resource = cluster.registry().of_collection(&place.collection)?.clone();
     let object = cluster.store.get(&place.collection, &place.key)?;
     Some((resource, object))
 }
 
-/// Deletes an object if none of its owners exists. If only some are missing, removes the references to these.
-fn collect(cluster: &Cluster, place: &Place, gone: Option<&str>) {
+/// Deletes an object if none of its owners exists. If only some are missing, removes their references.
+fn collect(cluster: &Cluster, place: &ObjectRef, gone: Option<&str>) {
     let Some((resource, object)) = resource_of(cluster, place) else {
         return;
     };
@@ -126,7 +148,7 @@ fn collect(cluster: &Cluster, place: &Place, gone: Option<&str>) {
         Propagation::Background
     };
     if foreground && has_waiting_dependents(cluster, &object.uid) {
-        // In a circle of owners each object would wait for the next one, so this one does not block its owners.
+        // In a cycle of owners, each object would wait for the next one.
         change_metadata(cluster, &resource, place, unblock_owners);
     }
     let options = DeleteOptions {
@@ -134,16 +156,16 @@ fn collect(cluster: &Cluster, place: &Place, gone: Option<&str>) {
         uid: Some(object.uid.to_string()),
         ..DeleteOptions::default()
     };
-    // If the object was deleted or changed at the same time, that write has queued its own tasks.
+    // A concurrent write has queued its own tasks.
     let _ = delete_object(cluster, &resource, &place.key, &options);
 }
 
-/// Returns whether the owner of a reference exists, in the namespace of the dependent or cluster-scoped.
+/// Returns whether the owner in a reference exists, in the namespace of the dependent or cluster-scoped.
 fn is_owner(cluster: &Cluster, reference: &Value, dependent: &Key) -> bool {
     let place = reference["uid"]
         .as_str()
         .and_then(|uid| cluster.store.by_uid(uid));
-    place.is_some_and(|Place { key, .. }| {
+    place.is_some_and(|ObjectRef { key, .. }| {
         reference["name"] == *key.name()
             && (key.namespace().is_none() || key.namespace() == dependent.namespace())
     })
@@ -162,7 +184,7 @@ fn is_of_unknown_kind(cluster: &Cluster, reference: &Value) -> bool {
     !known
 }
 
-/// Returns whether an owner is being deleted after its dependents.
+/// Returns whether an owner waits for the deletion of its dependents.
 fn waits_for_dependents(cluster: &Cluster, uid: &str) -> bool {
     let Some(place) = cluster.store.by_uid(uid) else {
         return false;
@@ -182,7 +204,7 @@ fn has_waiting_dependents(cluster: &Cluster, uid: &str) -> bool {
 }
 
 /// Continues the deletion of an object that waits for its dependents.
-fn release(cluster: &Cluster, place: &Place) {
+fn release(cluster: &Cluster, place: &ObjectRef) {
     let Some((resource, object)) = resource_of(cluster, place) else {
         return;
     };
@@ -222,7 +244,7 @@ fn release(cluster: &Cluster, place: &Place) {
 pub(crate) fn change_stored(
     cluster: &Cluster,
     resource: &Arc<Resource>,
-    place: &Place,
+    place: &ObjectRef,
     change: impl Fn(&mut Value),
 ) {
     loop {
@@ -256,12 +278,17 @@ pub(crate) fn change_stored(
     }
 }
 
-fn change_metadata(cluster: &Cluster, resource: &Arc<Resource>, place: &Place, change: impl Fn(&mut Value)) {
+fn change_metadata(
+    cluster: &Cluster,
+    resource: &Arc<Resource>,
+    place: &ObjectRef,
+    change: impl Fn(&mut Value),
+) {
     change_stored(cluster, resource, place, |object| change(&mut object["metadata"]));
 }
 
 /// Deletes the objects in a namespace that is being deleted, then the namespace.
-fn empty_namespace(cluster: &Cluster, name: &str) {
+fn delete_namespace_contents(cluster: &Cluster, name: &str) {
     let key = Key::new(None, name);
     if cluster
         .store
@@ -298,7 +325,7 @@ fn empty_namespace(cluster: &Cluster, name: &str) {
     let Some(resource) = registry.find("", "v1", "namespaces") else {
         return;
     };
-    let place = Place {
+    let place = ObjectRef {
         collection: resource.collection.clone(),
         key,
     };
@@ -310,7 +337,7 @@ fn empty_namespace(cluster: &Cluster, name: &str) {
 }
 
 /// Deletes the objects of a custom kind that is being deleted, then its definition.
-fn end_custom_kind(cluster: &Cluster, key: &Key) {
+fn delete_custom_kind(cluster: &Cluster, key: &Key) {
     let Some((definitions, place)) = definition(cluster, key) else {
         return;
     };
@@ -389,7 +416,7 @@ mod tests {
     use crate::cluster::Settings;
 
     #[tokio::test]
-    async fn what_slips_into_a_namespace_that_is_gone_goes_after_it() {
+    async fn late_objects_in_a_deleted_namespace_are_deleted() {
         let settings = Settings {
             history: 10,
             bookmark_interval: Duration::from_secs(1),
@@ -405,7 +432,7 @@ mod tests {
         let registry = cluster.registry();
         let maps = registry.find("", "v1", "configmaps").expect("config maps");
         let mut changed = cluster.store.subscribe(&maps.collection);
-        // The namespace existed when the request was admitted, but not when the object is written.
+        // The namespace existed when the request was admitted, but not when the object was written.
         let key = Key::new(Some("gone"), "late");
         let object = json!({ "kind": "ConfigMap", "apiVersion": "v1", "metadata": { "name": "late", "namespace": "gone" } });
         commit(&cluster, maps, key.clone(), None, EventKind::Added, object).expect("written");

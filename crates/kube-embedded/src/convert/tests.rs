@@ -4,7 +4,7 @@ use super::{from_stored, to_stored};
 use crate::api::{Resource, custom_resources};
 use crate::store::{EventKind, Key, Stored};
 
-/// A custom resource that is stored in this version and whose `spec` has these properties.
+/// Returns a custom resource that is stored in this version and whose `spec` has these properties.
 fn resource(version: &str, properties: &Value) -> Resource {
     let spec = json!({ "type": "object", "properties": properties });
     let schema = json!({ "type": "object", "properties": { "spec": spec } });

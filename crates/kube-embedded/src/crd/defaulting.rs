@@ -1,4 +1,4 @@
-//! Fills in the defaults of a schema.
+//! Sets the defaults of a schema.
 
 use serde_json::Value;
 
@@ -8,8 +8,9 @@ fn is_forbidden_null(value: &Value, schema: Schema<'_>) -> bool {
     value.is_null() && !schema.nullable()
 }
 
-/// Sets what is missing, or null where null is not allowed, to its default, from the outside in. Returns whether it set
-/// anything.
+/// Sets the defaults of missing fields, and of nulls that are not allowed. Returns whether it set any.
+///
+/// Parents come before their nested fields, which may be in the default of the parent.
 pub(super) fn fill(value: &mut Value, schema: Schema<'_>) -> bool {
     let mut found = false;
     match value {

@@ -1,4 +1,4 @@
-//! Resources within a resource carry `apiVersion`, `kind` and sound metadata.
+//! Validates embedded resources: they need `apiVersion`, `kind` and valid metadata.
 
 use serde_json::Value;
 
@@ -6,14 +6,14 @@ use super::names::{dns_label, label_value, qualified_name};
 use super::structure::Schema;
 use crate::status::FieldError;
 
-/// What is wrong with the embedded resources of an object.
+/// Validates the embedded resources of an object.
 pub(super) fn check(schema: Schema<'_>, value: &Value) -> Vec<FieldError> {
     let mut errors = Vec::new();
     walk(schema, value, "", &mut errors);
     errors
 }
 
-/// As [`check`], for a resource at a path.
+/// Validates the embedded resources of a value at a path.
 pub(super) fn check_at(schema: Schema<'_>, value: &Value, path: &str) -> Vec<FieldError> {
     let mut errors = Vec::new();
     walk(schema, value, path, &mut errors);

@@ -1,11 +1,11 @@
-//! Lists of type `set` and `map` hold nothing twice.
+//! Finds duplicates in lists of type `set` and `map`.
 
 use serde_json::{Map, Value};
 
 use super::structure::{Additional, Schema};
 use crate::status::FieldError;
 
-/// What stands twice in lists that must not repeat themselves.
+/// Reports duplicates in lists of type `set` and `map`.
 pub(super) fn check(schema: Schema<'_>, value: &Value) -> Vec<FieldError> {
     let mut errors = Vec::new();
     walk(schema, value, "", &mut errors);
@@ -43,7 +43,7 @@ fn walk(schema: Schema<'_>, value: &Value, path: &str, errors: &mut Vec<FieldErr
     }
 }
 
-/// Places where a value stands for the second time; the third and later are not told.
+/// Returns the index of the second occurrence of each value. Further occurrences are not reported.
 fn repeated(items: &[Value]) -> impl Iterator<Item = usize> {
     (0..items.len()).filter(|at| {
         items[..*at]

@@ -1,8 +1,8 @@
-//! Custom resources: their definitions, and what a definition makes of an object.
+//! Custom resources: their definitions and the processing of their objects.
 //!
-//! A `CustomResourceDefinition` is checked by [`validate_crd`], gets its status from [`established_status`], and becomes a
-//! [`CustomKind`], which prunes, defaults and validates objects in the order in which the API server does it:
-//! [`CustomKind::prune`] while decoding, [`CustomKind::default`] right after, [`CustomKind::validate`] before storing.
+//! A `CustomResourceDefinition` is validated by [`validate_crd`], gets its status from [`established_status`], and is
+//! converted to a [`CustomKind`], which prunes, defaults and validates objects in the order of the API server:
+//! [`CustomKind::prune`] while decoding, [`CustomKind::default`] afterwards, [`CustomKind::validate`] before storing.
 
 mod defaulting;
 mod definition;
@@ -41,7 +41,7 @@ use crate::status::{FieldError, FieldErrorKind, Result};
 
 /// The collection of the definitions.
 pub(crate) const COLLECTION: &str = "apiextensions.k8s.io/customresourcedefinitions";
-/// The finalizer of a definition that has objects.
+/// The finalizer that delays the deletion of a definition until its objects are deleted.
 pub(crate) const CLEANUP: &str = "customresourcecleanup.apiextensions.k8s.io";
 
 /// A kind that a `CustomResourceDefinition` adds to the API.
@@ -59,37 +59,37 @@ pub(crate) struct CustomKind {
     pub(crate) versions: Vec<CustomVersion>,
 }
 
-/// One version of a [`CustomKind`].
+/// A version of a [`CustomKind`].
 #[derive(Debug)]
 pub(crate) struct CustomVersion {
     pub(crate) name: String,
     pub(crate) served: bool,
     pub(crate) storage: bool,
-    /// What a client of this version is warned of, if it is deprecated.
+    /// Warning for clients of this version, if it is deprecated.
     pub(crate) warning: Option<String>,
-    /// The version has a `status` subresource.
+    /// Whether the version has a `status` subresource.
     pub(crate) status: bool,
-    /// The version has a `scale` subresource.
+    /// The `scale` subresource of the version.
     pub(crate) scale: Option<ScalePaths>,
     pub(crate) columns: Columns,
     /// Paths such as `.spec.color`.
     pub(crate) selectable_fields: Vec<String>,
-    /// The schema as it stands in the definition.
+    /// The schema in the definition.
     pub(crate) schema: Value,
-    /// Identifies the version and its schema; never 0.
+    /// Hash of the name of the version and its schema; never 0.
     pub(crate) schema_hash: u64,
-    /// The types of the schema: for merging and server-side apply. They say nothing about formats or bounds, and a value
-    /// of the wrong type is for [`CustomKind::validate`] to refuse, with its own message.
+    /// The types of the schema, for merging and server-side apply. They contain neither formats nor bounds.
+    /// [`CustomKind::validate`] reports values of a wrong type.
     pub(crate) types: Types,
     /// The type of an object, in [`CustomVersion::types`].
     pub(crate) root: Type,
     patterns: Patterns,
-    /// The CEL rules of the schema, compiled when they are first needed.
+    /// The CEL rules of the schema, compiled on first use.
     rules: OnceLock<Option<Rules>>,
 }
 
 impl CustomKind {
-    /// Reads a definition that [`validate_crd`] found no fault with. Accepted names count, once there are any.
+    /// Converts a definition that [`validate_crd`] has accepted. Uses its accepted names, if it has any.
     pub(crate) fn from_crd(crd: &Value) -> CustomKind {
         let spec = &crd["spec"];
         let accepted = &crd["status"]["acceptedNames"];
@@ -116,20 +116,20 @@ impl CustomKind {
         }
     }
 
-    /// The version of this name, served or not.
+    /// Returns a version by name, served or not.
     pub(crate) fn version(&self, name: &str) -> Option<&CustomVersion> {
         self.versions.iter().find(|v| v.name == name)
     }
 
-    /// The version objects are stored in.
+    /// Returns the version in which objects are stored.
     pub(crate) fn storage_version(&self) -> Option<&CustomVersion> {
         self.versions.iter().find(|v| v.storage)
     }
 
-    /// Removes what the schema does not know, and nulls that stand for nothing.
+    /// Removes fields that are not in the schema, and null where it has no effect.
     ///
-    /// Returns the paths of the unknown fields, such as `spec.foo`, in the order of strict decoding's messages
-    /// (`unknown field "spec.foo"`); metadata is held against the built-in type.
+    /// Returns the paths of the unknown fields, for example `spec.foo`, in the order of strict decoding's messages
+    /// (`unknown field "spec.foo"`). Metadata is compared with the built-in type.
     pub(crate) fn prune(&self, version: &str, object: &mut Value) -> Vec<String> {
         let mut unknown = Vec::new();
         if let Some(version) = self.version(version) {
@@ -138,14 +138,14 @@ impl CustomKind {
         unknown
     }
 
-    /// Fills in the defaults of the schema, also where a null stands for nothing.
+    /// Sets the defaults of the schema, also in place of null where that has no effect.
     pub(crate) fn default(&self, version: &str, object: &mut Value) {
         if let Some(version) = self.version(version) {
             defaulting::fill(object, Schema(&version.schema));
         }
     }
 
-    /// Prunes and defaults an object in the stored version. Returns whether that changed it.
+    /// Prunes and defaults an object in the storage version. Returns whether that changed the object.
     pub(crate) fn normalize(&self, object: &mut Value) -> bool {
         self.storage_version().is_some_and(|version| {
             let schema = Schema(&version.schema);
@@ -155,10 +155,9 @@ impl CustomKind {
         })
     }
 
-    /// What is wrong with an object: schema, scale paths, embedded resources, lists of type `set` and `map`, CEL rules.
+    /// Validates an object: schema, scale paths, embedded resources, lists of type `set` and `map`, CEL rules.
     ///
-    /// With `old`, what did not change is not reported. Name and labels of the object itself are checked by whoever checks
-    /// them for all kinds.
+    /// With `old`, errors in unchanged values are not reported. Name and labels of the object are validated elsewhere.
     pub(crate) fn validate(&self, version: &str, object: &Value, old: Option<&Value>) -> Vec<FieldError> {
         let Some(version) = self.version(version) else {
             return Vec::new();
@@ -175,8 +174,7 @@ impl CustomKind {
         errors
     }
 
-    /// As [`CustomKind::validate`], for a write to the `status` subresource: only the status is looked at, but CEL rules
-    /// are about the whole object.
+    /// Validates a write to the `status` subresource: only the status, but CEL rules of the whole object.
     pub(crate) fn validate_status(&self, version: &str, object: &Value, old: &Value) -> Vec<FieldError> {
         let Some(version) = self.version(version) else {
             return Vec::new();
@@ -195,7 +193,7 @@ impl CustomKind {
         errors
     }
 
-    /// The `scale` subresource of an object.
+    /// Returns the `scale` subresource of an object.
     ///
     /// # Errors
     /// If the object has no replicas, or values of a wrong type at the paths.
@@ -203,8 +201,8 @@ impl CustomKind {
         scale::of_custom(self.scale_paths(version)?, object)
     }
 
-    /// As [`CustomKind::to_scale`], to be patched or replaced and given to [`CustomKind::apply_scale`]: here an object
-    /// without replicas is no error yet.
+    /// Returns the `scale` subresource of an object for a patch and [`CustomKind::apply_scale`]. Replicas may be
+    /// missing.
     ///
     /// # Errors
     /// If the object has values of a wrong type at the paths.
@@ -212,10 +210,10 @@ impl CustomKind {
         scale::of_custom_for_update(self.scale_paths(version)?, object)
     }
 
-    /// Writes the replicas of a scale into an object, and its resource version, if it has one.
+    /// Sets the replicas of an object to those of a scale, and its resource version, if it has one.
     ///
     /// # Errors
-    /// If nobody says how many replicas, or the object cannot take them.
+    /// If neither the object nor the scale has replicas, or a parent of the field is not an object.
     pub(crate) fn apply_scale(&self, version: &str, object: &mut Value, scale: &Value) -> Result<()> {
         scale::apply_custom(self.scale_paths(version)?, object, scale)
     }
@@ -260,7 +258,7 @@ impl CustomVersion {
         }
     }
 
-    /// Lists that already repeated themselves may go on doing so.
+    /// Duplicates in a list that already contained some are allowed.
     fn check_lists(&self, object: &Value, old: Option<&Value>, errors: &mut Vec<FieldError>) {
         let schema = Schema(&self.schema);
         if old.is_none_or(|old| lists::check(schema, old).is_empty()) {
@@ -268,7 +266,7 @@ impl CustomVersion {
         }
     }
 
-    /// Holds an object against the CEL rules, or says that other errors kept the rules from being checked.
+    /// Checks the CEL rules, or reports that other errors prevented that.
     fn check_rules(&self, object: &Value, old: Option<&Value>, errors: &mut Vec<FieldError>) {
         let rules = self.rules.get_or_init(|| Rules::of(Schema(&self.schema)));
         let Some(rules) = rules else { return };

@@ -1,4 +1,4 @@
-//! The forms of label keys and values inside custom resources. The words are older than those for built-in kinds.
+//! Validates label keys and values in custom resources. The messages are older than those of built-in kinds.
 
 use kube_wire::names::has_name_form;
 
@@ -15,7 +15,7 @@ fn too_long(text: &str, limit: usize) -> Option<String> {
     (text.len() > limit).then(|| format!("must be no more than {limit} characters"))
 }
 
-/// What is wrong with the value of a label.
+/// Validates the value of a label.
 pub(super) fn label_value(text: &str) -> Vec<String> {
     let mut wrong: Vec<String> = too_long(text, 63).into_iter().collect();
     if !text.is_empty() && !has_name_form(text) {
@@ -24,7 +24,7 @@ pub(super) fn label_value(text: &str) -> Vec<String> {
     wrong
 }
 
-/// What is wrong with the key of a label or an annotation.
+/// Validates the key of a label or an annotation.
 pub(super) fn qualified_name(text: &str) -> Vec<String> {
     let (prefix, name) = match text.split_once('/') {
         None => (None, text),

@@ -1,8 +1,8 @@
-//! What a client may change in a custom resource.
+//! Prepares updates of custom resources.
 
 use serde_json::Value;
 
-/// What an update of a custom resource may change: the status only through its own door and nothing else there.
+/// Resets the fields that an update may not write: the status, or everything else for the `status` subresource.
 pub(crate) fn prepare_for_update(has_status: bool, old: &Value, new: &mut Value, subresource: Option<&str>) {
     let status = |from: &Value, to: &mut Value| match from.get("status") {
         Some(status) => to["status"] = status.clone(),
@@ -31,7 +31,7 @@ pub(crate) fn prepare_for_update(has_status: bool, old: &Value, new: &mut Value,
     }
 }
 
-/// Returns whether anything but metadata (and status, where that is apart) is different.
+/// Returns whether anything but metadata, and the status subresource, is different.
 fn differs_beyond(old: &Value, new: &Value, has_status: bool) -> bool {
     let bare = |object: &Value| {
         let mut bare = object.clone();

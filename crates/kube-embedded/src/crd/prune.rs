@@ -1,14 +1,13 @@
-//! Removes what a schema does not know.
+//! Removes fields that are not in a schema.
 
 use serde_json::Value;
 
 use super::structure::{Additional, Schema, is_meta_field};
 use crate::schema::{Resolved, Type, Types};
 
-/// Removes unknown fields and the nulls that mean nothing, and adds the paths of the unknown fields to `unknown`. Returns
-/// whether there was anything to remove.
+/// Removes unknown fields and nulls without effect, and adds the paths of the unknown fields to `unknown`.
 ///
-/// Fields of the object's `metadata` come first, then all others by name.
+/// Returns whether it removed anything. Fields of the object's `metadata` come first, then all others by name.
 pub(super) fn prune(object: &mut Value, schema: Schema<'_>, unknown: &mut Vec<String>) -> bool {
     prune_metadata(object, &mut String::new(), unknown);
     unknown.append(&mut prune_fields(object, schema, true));
@@ -20,7 +19,7 @@ pub(super) fn prune(object: &mut Value, schema: Schema<'_>, unknown: &mut Vec<St
     had_nulls || !unknown.is_empty()
 }
 
-/// Removes unknown fields only, and returns their paths; a `resource` keeps what all resources have.
+/// Removes unknown fields, and returns their paths. A `resource` keeps the fields that all resources have.
 pub(super) fn prune_fields(value: &mut Value, schema: Schema<'_>, resource: bool) -> Vec<String> {
     let mut pruning = Pruning { unknown: Vec::new() };
     pruning.node(value, Some(schema), resource, &mut String::new());
@@ -70,7 +69,7 @@ struct Pruning {
 }
 
 impl Pruning {
-    /// Without a schema, nothing within is known.
+    /// Prunes a value. Without a schema, all nested fields are unknown.
     fn node(&mut self, value: &mut Value, schema: Option<Schema<'_>>, resource: bool, path: &mut String) {
         if let Some(schema) = schema.filter(|s| s.preserves()) {
             self.preserved(value, schema, resource, path);
@@ -110,7 +109,7 @@ impl Pruning {
         }
     }
 
-    /// Unknown fields stay, but known ones are looked into.
+    /// Prunes a value whose unknown fields are kept. Its known fields are pruned.
     fn preserved(&mut self, value: &mut Value, schema: Schema<'_>, resource: bool, path: &mut String) {
         let length = path.len();
         match value {
@@ -142,7 +141,7 @@ impl Pruning {
 }
 
 enum Inner<'a> {
-    /// Known; `additionalProperties: true` knows the name but nothing within.
+    /// A known field. With `additionalProperties: true`, its nested fields are unknown.
     Known(Option<Schema<'a>>),
     Unknown,
 }
@@ -172,7 +171,7 @@ fn push_index(path: &mut String, at: usize) {
     path.extend(["[", &at.to_string(), "]"]);
 }
 
-/// Null is as good as absent where it is neither allowed nor replaced by a default. Returns whether there was one.
+/// Removes nulls that are neither allowed nor replaced by a default. Returns whether there were any.
 fn drop_nulls(value: &mut Value, schema: Option<Schema<'_>>) -> bool {
     let mut found = false;
     match value {
@@ -196,7 +195,7 @@ fn drop_nulls(value: &mut Value, schema: Option<Schema<'_>>) -> bool {
     found
 }
 
-/// The metadata of resources within a resource is of the built-in type, too.
+/// Prunes the metadata of embedded resources by the built-in type.
 fn prune_embedded(value: &mut Value, schema: Schema<'_>, path: &mut String, unknown: &mut Vec<String>) {
     let length = path.len();
     if schema.embedded() {

@@ -1,10 +1,10 @@
-//! What the server's own controllers write into the status of a definition.
+//! The status of definitions, as written by the server's controllers.
 
 use serde_json::{Map, Value, json};
 
 use super::structure::Schema;
 
-/// The status of a definition when it is created, before any controller has seen it.
+/// Returns the status of a new definition, before controllers process it.
 pub(crate) fn initial_status(crd: &Value) -> Value {
     let stored: Vec<&str> = storage_version(crd).into_iter().collect();
     json!({
@@ -14,7 +14,7 @@ pub(crate) fn initial_status(crd: &Value) -> Value {
     })
 }
 
-/// The status of a definition that replaces `old`: the old one, and the storage version among the stored ones.
+/// Returns the status of a definition that replaces `old`: the old one, and the storage version in its stored versions.
 pub(crate) fn updated_status(crd: &Value, old: &Value) -> Value {
     let mut status = old["status"].clone();
     if !status.is_object() {
@@ -45,17 +45,17 @@ fn condition<'a>(status: &'a Value, kind: &str) -> Option<&'a Value> {
         .find(|c| c["type"] == kind)
 }
 
-/// The status of a definition after its names were weighed against those of all others, at the time `now`.
+/// Returns the status of a definition after its names were compared with those of all others, at the time `now`.
 ///
-/// Names accepted once stay accepted; a definition without conflicts is established. `others` may contain the definition
-/// itself and definitions of other groups: neither counts.
+/// Accepted names stay accepted. A definition without conflicts is established. `others` may contain the definition
+/// itself and definitions of other groups, which are ignored.
 pub(crate) fn established_status<'a>(
     crd: &Value,
     others: impl IntoIterator<Item = &'a Value>,
     now: &str,
 ) -> Value {
-    let taken = Taken::of(crd, others);
-    let (names, conflict) = taken.weigh(crd);
+    let reserved = ReservedNames::of(crd, others);
+    let (names, conflict) = reserved.accept(crd);
     let mut status = crd["status"].clone();
     if !status.is_object() {
         status = initial_status(crd);
@@ -83,7 +83,7 @@ pub(crate) fn established_status<'a>(
     status
 }
 
-/// Sets a condition; its time changes only with its status.
+/// Sets a condition. Its time changes only with its status.
 fn set_condition(status: &mut Value, kind: &str, to: (&str, &str, String), now: &str) {
     let (value, reason, message) = to;
     let since = condition(status, kind)
@@ -108,34 +108,34 @@ fn set_condition(status: &mut Value, kind: &str, to: (&str, &str, String), now: 
     }
 }
 
-/// Names that other definitions of the group hold.
+/// Accepted names of other definitions in the group.
 #[derive(Default)]
-struct Taken {
+struct ReservedNames {
     resources: Vec<String>,
     kinds: Vec<String>,
 }
 
-impl Taken {
-    fn of<'a>(crd: &Value, others: impl IntoIterator<Item = &'a Value>) -> Taken {
-        let mut taken = Taken::default();
+impl ReservedNames {
+    fn of<'a>(crd: &Value, others: impl IntoIterator<Item = &'a Value>) -> ReservedNames {
+        let mut reserved = ReservedNames::default();
         for other in others {
             let is_other = other["metadata"]["name"] != crd["metadata"]["name"];
             if is_other && other["spec"]["group"] == crd["spec"]["group"] {
                 let names = Schema(&other["status"]["acceptedNames"]);
                 let own = [names.text("plural"), names.text("singular")];
-                taken.resources.extend(own.iter().map(ToString::to_string));
-                taken
+                reserved.resources.extend(own.iter().map(ToString::to_string));
+                reserved
                     .resources
                     .extend(names.texts("shortNames").map(str::to_owned));
                 let kinds = [names.text("kind"), names.text("listKind")];
-                taken.kinds.extend(kinds.iter().map(ToString::to_string));
+                reserved.kinds.extend(kinds.iter().map(ToString::to_string));
             }
         }
-        taken
+        reserved
     }
 
-    /// The names that can be accepted, and the last conflict, if there is one.
-    fn weigh(&self, crd: &Value) -> (Value, Option<(&'static str, String)>) {
+    /// Returns the names that can be accepted, and the last conflict, if any.
+    fn accept(&self, crd: &Value) -> (Value, Option<(&'static str, String)>) {
         let wanted = Schema(&crd["spec"]["names"]);
         let held = Schema(&crd["status"]["acceptedNames"]);
         let mut names: Map<String, Value> = held.0.as_object().cloned().unwrap_or_default();
@@ -183,7 +183,7 @@ impl Taken {
     }
 }
 
-/// Marks the status of a definition whose deletion begins.
+/// Sets the conditions of a definition whose deletion begins.
 pub(crate) fn terminate(definition: &mut Value, now: &str) {
     let condition = json!({
         "type": "Terminating",

@@ -1,12 +1,12 @@
-//! One node of a structural schema, read from its JSON.
+//! A node of a structural schema.
 
 use serde_json::{Map, Value};
 
-/// A schema as it stands in `openAPIV3Schema`.
+/// A schema as JSON of `openAPIV3Schema`.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Schema<'a>(pub(super) &'a Value);
 
-/// What a schema says of properties it does not name.
+/// The schema of additional properties.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Additional<'a> {
     Unsaid,
@@ -39,7 +39,7 @@ impl<'a> Schema<'a> {
         self.list(key).iter().filter_map(Value::as_str)
     }
 
-    /// Schemas of a list, such as those of `anyOf`.
+    /// Returns the schemas of a list, for example `anyOf`.
     pub(super) fn schemas(self, key: &str) -> impl Iterator<Item = Schema<'a>> {
         self.list(key).iter().map(Schema)
     }
@@ -103,7 +103,7 @@ impl<'a> Schema<'a> {
         }
     }
 
-    /// The schema of a property, named or additional.
+    /// Returns the schema of a property, named or additional.
     pub(super) fn child(self, name: &str) -> Option<Schema<'a>> {
         self.property(name).or_else(|| match self.additional() {
             Additional::Schema(schema) => Some(schema),
@@ -111,7 +111,7 @@ impl<'a> Schema<'a> {
         })
     }
 
-    /// Returns whether any schema within, or this one, is of a kind.
+    /// Returns whether this schema or a nested one satisfies `is`.
     pub(super) fn any(self, is: &dyn Fn(Schema<'a>) -> bool) -> bool {
         is(self)
             || self.items().is_some_and(|s| s.any(is))
@@ -124,7 +124,7 @@ impl<'a> Schema<'a> {
     }
 }
 
-/// Fields every resource has, whatever its schema says.
+/// Returns whether a field is one that all resources have.
 pub(super) fn is_meta_field(name: &str) -> bool {
     matches!(name, "apiVersion" | "kind" | "metadata")
 }

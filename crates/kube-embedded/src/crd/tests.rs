@@ -1,4 +1,4 @@
-//! Answers of a real kube-apiserver 1.36 are in `testdata`: one line for each definition or object that was sent to it.
+//! Compares with the responses of a real kube-apiserver 1.36 in `testdata`: each line has a definition or an object.
 
 use serde_json::{Value, json};
 
@@ -12,7 +12,7 @@ fn lines(text: &str) -> impl Iterator<Item = Value> {
         .map(|line| serde_json::from_str(line).expect("a line of JSON"))
 }
 
-/// The server walks maps in random order, so errors of one object are compared as a set.
+/// Returns the sorted errors of a message, because the server iterates maps in random order.
 fn sorted_message(message: &str) -> Vec<String> {
     let (head, list) = message.split_once(" is invalid: ").unwrap_or((message, ""));
     let list = list
@@ -26,7 +26,7 @@ fn sorted_message(message: &str) -> Vec<String> {
 }
 
 #[test]
-fn definitions_are_judged_as_by_the_real_server() {
+fn definitions_are_validated_like_on_the_real_server() {
     let mut wrong = Vec::new();
     let first = lines(include_str!("testdata/definitions.jsonl"));
     for case in first.chain(lines(include_str!("testdata/more_definitions.jsonl"))) {
@@ -56,20 +56,20 @@ fn gizmo() -> CustomKind {
 }
 
 #[test]
-fn objects_are_judged_as_by_the_real_server() {
-    judge(include_str!("testdata/objects.jsonl"));
-    judge(include_str!("testdata/more_objects.jsonl"));
+fn objects_are_validated_like_on_the_real_server() {
+    assert_like_real_server(include_str!("testdata/objects.jsonl"));
+    assert_like_real_server(include_str!("testdata/more_objects.jsonl"));
 }
 
-/// The first line is the definition, the others are objects with the server's answers.
-fn judge(answers: &str) {
+/// Validates recorded objects. The first line is the definition; the others are objects with the server's responses.
+fn assert_like_real_server(answers: &str) {
     let kind = CustomKind::from_crd(&lines(answers).next().expect("the definition"));
     let mut wrong = Vec::new();
     for case in lines(answers).skip(1) {
         let mut object = case["object"].clone();
         let name = object["metadata"]["name"].as_str().unwrap_or_default().to_owned();
         if name == "Bad_Name" {
-            continue; // The name itself is checked elsewhere, for all kinds.
+            continue; // Names are validated elsewhere.
         }
         let unknown: Vec<String> = kind
             .prune("v1", &mut object)
@@ -95,7 +95,7 @@ fn judge(answers: &str) {
         } else if !errors.is_empty() {
             wrong.push(format!("{} is fine, found {errors:?}", case["object"]["spec"]));
         } else {
-            // The server writes 2.0 as 2.
+            // The server formats 2.0 as 2.
             let found = object["spec"].to_string().replace(".0", "");
             if found != case["result"]["spec"].to_string().replace(".0", "") {
                 wrong.push(format!("{found} is not {}", case["result"]["spec"]));
@@ -105,8 +105,8 @@ fn judge(answers: &str) {
     assert!(wrong.is_empty(), "{} differ:\n{}", wrong.len(), wrong.join("\n"));
 }
 
-/// A kind whose schema was tightened after the object was stored, as it was done with the real server.
-fn rat() -> (CustomKind, Value) {
+/// Returns a kind whose schema became stricter after the object was stored, as on the real server.
+fn tightened_kind() -> (CustomKind, Value) {
     let text = json!({ "type": "string" });
     let short = json!({ "type": "string", "maxLength": 1 });
     let item = json!({ "type": "object", "required": ["name"], "properties": { "name": text, "v": short } });
@@ -149,7 +149,7 @@ fn rat() -> (CustomKind, Value) {
 }
 
 #[test]
-fn what_did_not_change_is_forgiven() {
+fn errors_in_unchanged_values_are_ignored() {
     let long = "Too long: may not be more than 1 byte";
     let cases = [
         ("label", json!(1), vec![]),
@@ -181,7 +181,7 @@ fn what_did_not_change_is_forgiven() {
         ),
         ("s", json!(["a", "a", "b"]), vec![]),
     ];
-    let (kind, old) = rat();
+    let (kind, old) = tightened_kind();
     for (field, value, expected) in cases {
         let mut new = old.clone();
         match field {
@@ -198,7 +198,7 @@ fn what_did_not_change_is_forgiven() {
 }
 
 #[test]
-fn a_status_write_looks_at_the_status_only() {
+fn a_status_write_validates_only_the_status() {
     let old = json!({ "spec": { "size": 0 } });
     let mut new = old.clone();
     new["status"] = json!({ "phase": "Down", "conds": [{ "type": "a" }, { "type": "a" }] });
@@ -232,7 +232,7 @@ fn definition(plural: &str, names: &Value) -> Value {
 }
 
 #[test]
-fn names_are_accepted_unless_taken() {
+fn names_are_accepted_unless_they_conflict() {
     let mut gizmos = definition(
         "gizmos",
         &json!({ "kind": "Gizmo", "shortNames": ["gz"], "categories": ["all"] }),
@@ -274,7 +274,7 @@ fn names_are_accepted_unless_taken() {
     );
     assert!(is_established(&gizmos));
     let again = established_status(&gizmos, [&gizmos], "2026-02-02T03:04:05Z");
-    assert_eq!(again, gizmos["status"], "nothing changes without a cause");
+    assert_eq!(again, gizmos["status"], "the status is unchanged");
 
     let mut rats = definition("rats", &json!({ "kind": "Rat" }));
     rats["status"] = established_status(&rats, [&gizmos], "t");
@@ -312,7 +312,7 @@ fn names_are_accepted_unless_taken() {
 }
 
 #[test]
-fn some_parts_of_a_definition_stay() {
+fn some_parts_of_a_definition_are_immutable() {
     let mut old = definition("rats", &json!({ "kind": "Rat" }));
     old["spec"]["versions"][0]["schema"] = json!({ "openAPIV3Schema": { "type": "object" } });
     old["status"] = established_status(&old, [], "t");
@@ -361,7 +361,7 @@ fn some_parts_of_a_definition_stay() {
 }
 
 #[test]
-fn a_schema_becomes_types_that_merge() {
+fn a_schema_is_converted_to_types() {
     let kind = gizmo();
     let version = kind.version("v1").expect("v1");
     let types = &version.types;
@@ -396,7 +396,7 @@ fn a_schema_becomes_types_that_merge() {
 }
 
 #[test]
-fn formats_the_server_ignores_are_named() {
+fn unrecognized_formats_are_reported() {
     let crd = lines(include_str!("testdata/objects.jsonl"))
         .next()
         .expect("the definition");
@@ -404,7 +404,7 @@ fn formats_the_server_ignores_are_named() {
 }
 
 #[test]
-fn rules_are_not_checked_on_a_broken_object() {
+fn rules_are_not_checked_on_an_invalid_object() {
     let mut crd = definition("rats", &json!({ "kind": "Rat" }));
     crd["spec"]["versions"][0]["schema"] = json!({ "openAPIV3Schema": {
         "type": "object",
@@ -425,7 +425,7 @@ fn rules_are_not_checked_on_a_broken_object() {
 }
 
 #[test]
-fn patterns_of_go_are_understood() {
+fn go_patterns_are_converted() {
     let matches = [
         (r"^\d+$", "123", true),
         (r"^\d+$", "١٢", false),
@@ -463,7 +463,7 @@ fn patterns_of_go_are_understood() {
     }
 }
 
-/// All places within a value, as JSON pointers.
+/// Collects JSON pointers to all nested values.
 fn places(value: &Value, at: &str, found: &mut Vec<String>) {
     found.push(at.to_owned());
     let escape = |name: &str| name.replace('~', "~0").replace('/', "~1");
@@ -483,7 +483,7 @@ fn places(value: &Value, at: &str, found: &mut Vec<String>) {
 }
 
 #[test]
-fn odd_shapes_do_no_harm() {
+fn malformed_objects_do_not_panic() {
     let node = json!({
         "type": "object",
         "x-kubernetes-embedded-resource": true,

@@ -1,20 +1,20 @@
-//! A structural schema as [`Types`], for merging and server-side apply.
+//! Converts a structural schema to [`Types`], for merging and server-side apply.
 
 use super::structure::{Additional, Schema, is_meta_field};
-use crate::schema::{Field, ListKind, Shape, Struct, Type, TypeDef, Types};
+use crate::schema::{Field, ListKind, Struct, Type, TypeDef, TypeKind, Types};
 
-/// The OpenAPI name of a custom kind: the group's domain in reverse, as in `test.shop.v1.Gizmo`.
+/// Returns the OpenAPI name of a custom kind, with the group's domain in reverse: `test.shop.v1.Gizmo`.
 pub(crate) fn name(group: &str, version: &str, kind: &str) -> String {
     let reversed: Vec<&str> = group.split('.').rev().collect();
     format!("{}.{version}.{kind}", reversed.join("."))
 }
 
-/// Adds the types of a schema and returns that of the whole object.
+/// Adds the types of a schema. Returns the type of the object.
 pub(super) fn root(types: &mut Types, schema: Schema<'_>, name: &str) -> Type {
     structure(types, schema, name, true)
 }
 
-/// An object with named fields. `resource` gives it the fields all resources have.
+/// Adds an object with named fields. `resource` adds the fields that all resources have.
 fn structure(types: &mut Types, schema: Schema<'_>, name: &str, resource: bool) -> Type {
     let mut fields: Vec<Field> = Vec::new();
     if resource {
@@ -41,7 +41,7 @@ fn structure(types: &mut Types, schema: Schema<'_>, name: &str, resource: bool) 
     fields.sort_by(|a, b| a.name.cmp(&b.name));
     let id = types.add(TypeDef {
         name: name.to_owned(),
-        shape: Shape::Struct(Struct {
+        kind: TypeKind::Struct(Struct {
             fields,
             atomic: schema.text("x-kubernetes-map-type") == "atomic",
             open: schema.preserves() || matches!(schema.additional(), Additional::Allowed(true)),

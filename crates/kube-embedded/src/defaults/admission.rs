@@ -1,15 +1,15 @@
-//! What the admission plugins that are always on add to objects, as far as they need no other object.
+//! Default admission plugins that depend only on the object itself.
 
 use serde_json::{Value, json};
 
 use super::fields::{is_empty, items, object_at, set_default, text};
 
-/// Seconds a pod stays on a node that is not ready or cannot be reached.
+/// Seconds that a pod stays on a node that is not ready or unreachable.
 const TOLERATED_SECONDS: i64 = 300;
 
-/// Adds what admission adds when an object is created.
+/// Adds the fields that admission sets on creation.
 ///
-/// A pod that names a priority class keeps its priority unset: whoever knows the classes has to look it up.
+/// The priority of a pod with a priority class is not set, because it depends on other objects.
 pub(crate) fn admit(group: &str, kind: &str, object: &mut Value) {
     match (group, kind) {
         ("", "Pod") => pod(object_at(object, "spec")),
@@ -45,7 +45,7 @@ fn pod(spec: &mut Value) {
     }
 }
 
-/// A new node takes no pods until it is known to be ready.
+/// Adds the taint that new nodes have until they are ready.
 fn node(spec: &mut Value) {
     let key = "node.kubernetes.io/not-ready";
     let tainted = items(spec, "taints")

@@ -1,4 +1,4 @@
-//! Kinds that describe the cluster itself, its API and who may use it.
+//! Defaults of kinds that describe the cluster, its API and permissions.
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -11,7 +11,7 @@ use super::fields::{
 
 const RBAC: &str = "rbac.authorization.k8s.io";
 
-/// Every namespace is labelled with its name, so that selectors can name it.
+/// Adds a label with the name to a namespace, for selectors.
 pub(super) fn namespace(object: &mut Value) {
     let name = text(&object["metadata"], "name").to_owned();
     if !name.is_empty() {
@@ -20,7 +20,7 @@ pub(super) fn namespace(object: &mut Value) {
     set_default(object_at(object, "status"), "phase", "Active");
 }
 
-/// What a node can hold is what it has, unless it says otherwise.
+/// Sets the allocatable resources of a node to its capacity by default.
 pub(super) fn node(object: &mut Value) {
     with(object, "spec", |spec| {
         first_of_many(spec, "podCIDR", "podCIDRs", |cidr| cidr);
@@ -31,7 +31,7 @@ pub(super) fn node(object: &mut Value) {
     }
 }
 
-/// Text given for convenience goes where the bytes are kept.
+/// Moves `stringData` to `data`.
 pub(super) fn secret(object: &mut Value) {
     if let Some(Value::Object(texts)) = remove(object, "stringData") {
         let data = object_at(object, "data");
@@ -243,7 +243,7 @@ fn device_request(request: &mut Value) {
     });
 }
 
-/// The two ways to name a claim's source are kept alike.
+/// Keeps the old and the new field for the source of a claim consistent.
 pub(super) fn claim_sources(object: &mut Value) {
     let Some(spec) = object.get_mut("spec").filter(|s| s.is_object()) else {
         return;

@@ -1,8 +1,8 @@
-//! What the server fills in where a client said nothing, and what it does to an object before it is stored.
+//! Defaults of built-in kinds, and the preparation of objects before they are stored.
 //!
-//! The order is the server's: [`default`] after decoding, then [`admission::admit`] for what its built-in admission
-//! adds, then [`prepare::prepare_for_create`] or [`prepare::prepare_for_update`], then validation. All of them expect a
-//! decoded object.
+//! The order is that of the server: [`default`] after decoding, then [`admission::admit`], then
+//! [`prepare::prepare_for_create`] or [`prepare::prepare_for_update`], then validation. All of them expect a decoded
+//! object.
 
 pub(crate) mod admission;
 mod cluster;
@@ -10,16 +10,16 @@ pub(crate) mod fields;
 mod network;
 mod pod;
 pub(crate) mod prepare;
-pub(crate) mod shape;
 mod status;
 mod storage;
+pub(crate) mod strategy;
 mod workloads;
 
 use serde_json::Value;
 
 pub(crate) use pod::quality as quality_of_service;
 
-/// Fills in the defaults of a built-in kind.
+/// Sets the defaults of a built-in kind.
 pub(crate) fn default(group: &str, version: &str, kind: &str, object: &mut Value) {
     match (group, kind) {
         ("", "Pod") => pod::pod(object),

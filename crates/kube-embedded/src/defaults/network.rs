@@ -1,4 +1,4 @@
-//! Services, endpoints and policies.
+//! Defaults of services, endpoints and policies.
 
 use serde_json::{Value, json};
 
@@ -6,7 +6,7 @@ use super::fields::{each_item, is_empty, object_at, remove, set_default, text, w
 
 const AFFINITY_SECONDS: i64 = 10800;
 
-/// All of a service but its addresses and node ports, which are allocated elsewhere.
+/// Sets the defaults of a service, except addresses and node ports.
 pub(super) fn service(object: &mut Value) {
     let spec = object_at(object, "spec");
     set_default(spec, "sessionAffinity", "None");

@@ -1,4 +1,4 @@
-//! Pods and pod templates.
+//! Defaults of pods and pod templates.
 
 use serde_json::{Map, Value, json};
 
@@ -7,7 +7,7 @@ use super::storage;
 
 const FILE_MODE: i64 = 0o644;
 
-/// A pod: its spec, and what templates are left alone with.
+/// Sets the defaults of a pod, including those that templates do not have.
 pub(super) fn pod(object: &mut Value) {
     let spec = object_at(object, "spec");
     set_default(spec, "enableServiceLinks", true);
@@ -28,7 +28,7 @@ pub(super) fn pod(object: &mut Value) {
     });
 }
 
-/// A pod template.
+/// Sets the defaults of a pod template.
 pub(super) fn template(template: &mut Value) {
     object_at(template, "metadata");
     pod_spec(object_at(template, "spec"));
@@ -96,7 +96,7 @@ fn field_ref(field: &mut Value) {
     set_default(field, "apiVersion", "v1");
 }
 
-/// An image without tag and digest, or tagged `latest`, is pulled each time.
+/// Returns the default pull policy: `Always` for images without tag and digest, or with tag `latest`.
 fn pull_policy(image: &str) -> &'static str {
     let (name, digest) = image.split_once('@').map_or((image, None), |(n, d)| (n, Some(d)));
     let last = name.rsplit('/').next().unwrap_or(name);
@@ -134,7 +134,7 @@ fn requests_from_limits(resources: &mut Value) {
     }
 }
 
-/// Where a pod has limits of its own, requests that its containers leave open follow from them.
+/// Sets missing requests of a pod to its limits, except for resources that containers request.
 fn pod_level_requests(spec: &mut Value) {
     let Some(limits) = spec["resources"]["limits"].as_object().cloned() else {
         return;
@@ -196,7 +196,7 @@ fn volume(volume: &mut Value) {
     storage::volume_source(volume);
 }
 
-/// The quality of service a pod gets from its requests and limits of CPU and memory.
+/// Returns the quality of service of a pod, which depends on its requests and limits of CPU and memory.
 pub(crate) fn quality(spec: &Value) -> &'static str {
     let positive = |v: &Value| !is_unset(Some(v)) && v != "0";
     let (mut any, mut guaranteed) = (false, true);

@@ -1,36 +1,36 @@
-//! What happens to an object right before it is stored: who may write which part, and when the generation moves.
+//! Prepares objects before they are stored: resets fields that the client may not write, and increments generations.
 
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
 use super::cluster::claim_sources;
 use super::fields::{copy, each_item, is_empty, items, object_at, remove, set_default, text, with};
-use super::shape::{Generation, Shape, shape};
 use super::status;
+use super::strategy::{Generation, Strategy, strategy};
 
-/// The present, as times are written.
+/// Returns the current time in the format of the API.
 pub(super) fn now() -> String {
     Timestamp::now().strftime("%Y-%m-%dT%H:%M:%SZ").to_string()
 }
 
-/// Makes a decoded and defaulted object ready to be stored for the first time.
+/// Prepares a decoded and defaulted object for its creation.
 ///
-/// The caller has set name, namespace and uid before (jobs select their pods by it), and sets creation time and
-/// resource version after.
+/// The caller sets name, namespace and uid before (selectors of jobs contain the uid), and creation time and resource
+/// version afterwards.
 pub(crate) fn prepare_for_create(group: &str, kind: &str, object: &mut Value) {
-    let shape = shape(group, kind);
+    let strategy = strategy(group, kind);
     let metadata = object_at(object, "metadata");
     for name in ["deletionTimestamp", "deletionGracePeriodSeconds", "selfLink"] {
         remove(metadata, name);
     }
-    match shape.generation {
+    match strategy.generation {
         Generation::Unused => {}
         Generation::SpecFromZero => {
             remove(metadata, "generation");
         }
         Generation::Fixed | Generation::Spec | Generation::Content => metadata["generation"] = 1.into(),
     }
-    if shape.status {
+    if strategy.status {
         status::reset(group, kind, object);
     }
     match (group, kind) {
@@ -61,7 +61,7 @@ fn finalizers(object: &mut Value) {
     spec["finalizers"] = names.into();
 }
 
-/// The cluster has one address family.
+/// Sets the address families. The cluster has one.
 fn service_families(object: &mut Value) {
     with(object, "spec", |spec| {
         if text(spec, "type") == "ExternalName" {
@@ -107,9 +107,10 @@ fn job_selector(object: &mut Value) {
     }
 }
 
-/// Makes `new` ready to replace `old`: keeps what this resource or subresource may not write, and moves the generation.
+/// Prepares `new` to replace `old`: resets fields that this resource or subresource may not write, and increments the
+/// generation.
 ///
-/// `subresource` is `None` for the main resource. The caller checks name, uid and resource version itself.
+/// `subresource` is `None` for the main resource. The caller checks name, uid and resource version.
 pub(crate) fn prepare_for_update(
     group: &str,
     kind: &str,
@@ -117,7 +118,7 @@ pub(crate) fn prepare_for_update(
     new: &mut Value,
     subresource: Option<&str>,
 ) {
-    let shape = shape(group, kind);
+    let strategy = strategy(group, kind);
     let metadata = object_at(new, "metadata");
     copy(&old["metadata"], metadata, "generation");
     if is_empty(&metadata["creationTimestamp"]) || group != "events.k8s.io" {
@@ -126,37 +127,37 @@ pub(crate) fn prepare_for_update(
     copy(&old["metadata"], metadata, "uid");
     remove(metadata, "selfLink");
     match subresource {
-        None => prepare_main(group, kind, shape, old, new),
-        Some("status") => prepare_status(group, kind, shape, old, new),
+        None => prepare_main(group, kind, strategy, old, new),
+        Some("status") => prepare_status(group, kind, strategy, old, new),
         Some("approval") => {
             let conditions = new["status"]["conditions"].clone();
             *new = keep_metadata(old, new);
             object_at(new, "status")["conditions"] = conditions;
         }
         Some("ephemeralcontainers") => {
-            pod_part(old, new, |spec, given| copy(given, spec, "ephemeralContainers"));
+            update_pod_part(old, new, |spec, given| copy(given, spec, "ephemeralContainers"));
         }
-        Some("resize") => pod_part(old, new, resized),
+        Some("resize") => update_pod_part(old, new, copy_resized),
         Some("finalize") => copy(old, new, "status"),
         Some(_) => {}
     }
 }
 
-/// Takes one part of a pod's spec over, and nothing else.
-fn pod_part(old: &Value, new: &mut Value, take: impl FnOnce(&mut Value, &Value)) {
+/// Updates one part of a pod's spec and resets the rest.
+fn update_pod_part(old: &Value, new: &mut Value, take: impl FnOnce(&mut Value, &Value)) {
     let mut kept = old.clone();
     for name in ["managedFields", "resourceVersion"] {
         copy(&new["metadata"], object_at(&mut kept, "metadata"), name);
     }
     take(object_at(&mut kept, "spec"), &new["spec"]);
     if kept["spec"] != old["spec"] {
-        move_generation(old, &mut kept);
+        update_generation(old, &mut kept);
     }
     *new = kept;
 }
 
-/// Resources and resize policies of containers that are otherwise the same; other changes are left to validation.
-fn resized(spec: &mut Value, given: &Value) {
+/// Copies resources and resize policies of containers that are otherwise equal. Validation rejects other changes.
+fn copy_resized(spec: &mut Value, given: &Value) {
     copy(given, spec, "resources");
     for list in ["containers", "initContainers"] {
         let (before, after) = (items(spec, list).to_vec(), items(given, list));
@@ -176,7 +177,7 @@ fn resized(spec: &mut Value, given: &Value) {
     }
 }
 
-fn move_generation(old: &Value, new: &mut Value) {
+fn update_generation(old: &Value, new: &mut Value) {
     let generation = old["metadata"]["generation"].as_i64().unwrap_or(0);
     object_at(new, "metadata")["generation"] = (generation + 1).into();
 }
@@ -187,13 +188,13 @@ fn keep_metadata(old: &Value, new: &Value) -> Value {
     kept
 }
 
-fn prepare_status(group: &str, kind: &str, shape: Shape, old: &Value, new: &mut Value) {
-    let mut kept = if shape.metadata_with_status {
+fn prepare_status(group: &str, kind: &str, strategy: Strategy, old: &Value, new: &mut Value) {
+    let mut kept = if strategy.metadata_with_status {
         keep_metadata(old, new)
     } else {
         old.clone()
     };
-    if !shape.metadata_with_status {
+    if !strategy.metadata_with_status {
         copy(
             &new["metadata"],
             object_at(&mut kept, "metadata"),
@@ -238,8 +239,8 @@ fn prepare_status(group: &str, kind: &str, shape: Shape, old: &Value, new: &mut 
     *new = kept;
 }
 
-fn prepare_main(group: &str, kind: &str, shape: Shape, old: &Value, new: &mut Value) {
-    if shape.status {
+fn prepare_main(group: &str, kind: &str, strategy: Strategy, old: &Value, new: &mut Value) {
+    if strategy.status {
         copy(old, new, "status");
     }
     match (group, kind) {
@@ -257,7 +258,7 @@ fn prepare_main(group: &str, kind: &str, shape: Shape, old: &Value, new: &mut Va
         }
         _ => {}
     }
-    let changed = match shape.generation {
+    let changed = match strategy.generation {
         Generation::Unused | Generation::Fixed => false,
         Generation::Spec | Generation::SpecFromZero => old["spec"] != new["spec"],
         Generation::Content => content(old) != content(new),
@@ -268,7 +269,7 @@ fn prepare_main(group: &str, kind: &str, shape: Shape, old: &Value, new: &mut Va
         _ => false,
     };
     if changed || noted {
-        move_generation(old, new);
+        update_generation(old, new);
     }
 }
 
@@ -284,7 +285,7 @@ fn content(object: &Value) -> Value {
     content
 }
 
-/// A service that changes its type loses what only the old type had.
+/// Drops the fields of a service that only its old type has.
 fn drop_type_dependents(old: &Value, new: &mut Value) {
     let (was, is) = (
         text(&old["spec"], "type").to_owned(),

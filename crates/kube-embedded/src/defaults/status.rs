@@ -6,10 +6,10 @@ use super::fields::{is_empty, items, remove};
 use super::pod;
 use super::prepare::now;
 
-/// The status of a new object: empty, as its Go type prints it, whatever the client sent.
+/// Resets the status of a new object to the zero value of its Go type.
 pub(super) fn reset(group: &str, kind: &str, object: &mut Value) {
     let status = match (group, kind) {
-        // Nodes bring their own.
+        // The status of nodes is kept.
         ("", "Node") => return,
         ("", "Pod") => pod_status(&object["spec"]),
         ("", "PersistentVolume") => json!({ "phase": "Pending", "lastPhaseTransitionTime": now() }),

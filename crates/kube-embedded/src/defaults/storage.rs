@@ -1,10 +1,10 @@
-//! Volumes, claims and storage classes.
+//! Defaults of volumes, claims and storage classes.
 
 use serde_json::{Value, json};
 
 use super::fields::{object_at, set_default, text, with};
 
-/// The volume sources that pods and persistent volumes share.
+/// Sets the defaults of volume sources that pods and persistent volumes share.
 pub(super) fn volume_source(volume: &mut Value) {
     with(volume, "hostPath", |source| set_default(source, "type", ""));
     with(volume, "iscsi", |source| {

@@ -1,4 +1,4 @@
-//! What makes pods: deployments, sets, jobs and the autoscaler.
+//! Defaults of workloads: deployments, sets, jobs and autoscalers.
 
 use serde_json::{Value, json};
 
@@ -107,7 +107,7 @@ pub(super) fn job_spec(spec: &mut Value) {
     pod::template(object_at(spec, "template"));
 }
 
-/// The job's own defaults are filled in when the job is made, except those of its pods.
+/// Sets the defaults of a cron job. Of the defaults of its jobs, it only sets those of pods.
 pub(super) fn cron_job(object: &mut Value) {
     let spec = object_at(object, "spec");
     set_default(spec, "concurrencyPolicy", "Allow");

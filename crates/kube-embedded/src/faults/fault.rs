@@ -1,12 +1,12 @@
-//! What can go wrong.
+//! The faults that can be injected.
 
 use std::time::Duration;
 
 use crate::status::Status;
 
-/// What goes wrong with a request.
+/// A fault of a request.
 ///
-/// Several may meet in one request: a late answer may also be a broken one.
+/// A request can have several: a delayed response can also be invalid.
 ///
 /// ```
 /// # use std::time::Duration;
@@ -16,9 +16,9 @@ use crate::status::Status;
 /// // A network that is slow and drops every watch in the middle of its tenth event.
 /// faults.add(On::any(), Fault::Delay(Duration::from_millis(200)));
 /// faults.add(On::watch("pods"), Fault::CutAfterEvents(9));
-/// // An old server: streaming lists are plain watches to it, without the bookmark that ends the list.
+/// // An old server ignores streaming lists: they are watches without the bookmark that ends the list.
 /// faults.add(On::streaming_list("pods"), Fault::IgnoreStreamingList);
-/// // A proxy that has something to say of its own.
+/// // A proxy with responses of its own.
 /// let teapot = Fault::Fail { code: 418, reason: "Teapot", message: "no coffee".into(), retry_after: None };
 /// faults.add(On::list("pods").once(), teapot);
 /// # }
@@ -26,74 +26,74 @@ use crate::status::Status;
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub enum Fault {
-    /// Nothing: in a script, lets a request pass.
+    /// No fault: in a script, skips a request.
     None,
-    /// The connection is dropped without an answer. Over HTTP/2 that is the request's own stream: others on the same
-    /// connection go on ([`Server::cut_connections`](crate::Server::cut_connections) ends them all).
+    /// Drops the connection without a response. Over HTTP/2, only the request's stream ends
+    /// ([`Server::cut_connections`](crate::Server::cut_connections) ends all of them).
     Drop,
-    /// The request is never answered: no status, no headers, and the connection stays open, as behind a proxy that
-    /// buffers whole answers. It ends with the connection ([`Server::cut_connections`](crate::Server::cut_connections)).
+    /// Never responds: no status, no headers, and the connection stays open, like a proxy that buffers responses. The
+    /// request ends with the connection ([`Server::cut_connections`](crate::Server::cut_connections)).
     NoAnswer,
-    /// The request is not looked at before this time has passed.
+    /// Delays the processing of the request.
     Delay(Duration),
-    /// The answer is a failure. There are constructors for the usual ones.
+    /// Responds with a failure. There are constructors for the usual ones.
     Fail {
         /// HTTP status.
         code: u16,
-        /// Kubernetes' reason, such as `ServiceUnavailable`.
+        /// Kubernetes' reason, for example `ServiceUnavailable`.
         reason: &'static str,
-        /// Text for people.
+        /// The message.
         message: String,
         /// The `Retry-After` header in seconds.
         retry_after: Option<u32>,
     },
-    /// A version is said to be ahead of the server (504 with its cause), whatever was asked.
+    /// Responds that the requested version is too large (504 with its cause).
     TooLargeVersion,
-    /// The answer breaks off after this many bytes.
+    /// Breaks the connection after this many bytes of the response.
     CutAfterBytes(usize),
-    /// The answer comes in drops of this many bytes with this time between them.
+    /// Sends the response in pieces of this many bytes, with this delay between them.
     Drip(usize, Duration),
-    /// A watch breaks off in the middle of the event after this many whole ones; bookmarks count as events, here and
-    /// below.
+    /// Breaks the connection of a watch within the event after this many complete ones. Here and below, bookmarks count
+    /// as events.
     CutAfterEvents(usize),
-    /// A watch ends cleanly after this many events.
+    /// Ends a watch after this many events.
     CloseAfterEvents(usize),
-    /// A watch stays open but is silent after this many events.
+    /// Sends nothing more after this many events of a watch, which stays open.
     SilenceAfterEvents(usize),
-    /// A watch says 410 (expired) in an ERROR event after this many events, and ends.
+    /// Sends an ERROR event with status 410 (expired) after this many events of a watch, and ends it.
     ExpireAfterEvents(usize),
-    /// A watch says 500 in an ERROR event after this many events, and ends.
+    /// Sends an ERROR event with status 500 after this many events of a watch, and ends it.
     ErrorAfterEvents(usize),
-    /// A watch sends no bookmarks at all, not even the one that ends the initial events.
+    /// Omits all bookmarks of a watch, including the one that ends the initial events.
     NoBookmarks,
-    /// A streaming list is refused as by a server that has the feature switched off.
+    /// Rejects streaming lists, like a server where the feature is disabled.
     NoStreamingList,
-    /// A streaming list is taken for a plain watch, as by a server that is too old to know the parameter.
+    /// Treats streaming lists as watches, like an old server that does not support the parameter.
     IgnoreStreamingList,
-    /// A list shows the collection as it was this many versions ago.
+    /// Responds to a list with the collection as it was this many versions ago.
     StaleList(u64),
-    /// A watch sends every event twice.
+    /// Sends every event of a watch twice.
     DuplicateEvents,
-    /// A watch leaves out one change after this many events, as if it had not happened, and goes on with the next. No
-    /// client can notice that by watching. The initial events of a streaming list are complete.
+    /// Omits one change of a watch after this many events. Clients cannot detect that by watching. The initial events
+    /// of a streaming list are complete.
     LoseEvent(usize),
-    /// A list or watch of one namespace is answered with the objects of this other namespace, as by a proxy that
-    /// confuses two requests. Requests for all namespaces are answered as usual.
+    /// Responds to lists and watches of one namespace with the objects of this other namespace, like a proxy that
+    /// confuses two requests. Does not affect requests for all namespaces.
     ///
-    /// A client can always notice this fault: a list or streaming list without any object of the other namespace is answered as
-    /// usual, and other watches send no bookmarks.
+    /// Clients can always detect this fault: a list or streaming list without any object of the other namespace gets
+    /// its normal response, and other watches send no bookmarks.
     OtherNamespace(String),
-    /// Objects are of a kind that was not asked for.
+    /// Responds with objects of another kind.
     WrongKind,
-    /// Objects have no metadata.
+    /// Responds with objects without metadata.
     NoMetadata,
-    /// A `Table` comes instead of an object or a list of them.
+    /// Responds with a `Table` instead of an object or a list.
     UnwantedTable,
-    /// JSON is broken: in a watch after this many events, in other answers from the start.
+    /// Sends invalid JSON: in a watch after this many events, otherwise as the whole response.
     BrokenJson(usize),
-    /// Every object carries this many bytes too much, in an annotation.
+    /// Adds an annotation of this many bytes to every object.
     Oversized(usize),
-    /// The history is compacted up to now, before the request is looked at.
+    /// Compacts the history before the request is processed.
     Compact,
 }
 
@@ -107,17 +107,17 @@ impl Fault {
         }
     }
 
-    /// 401: credentials are missing or wrong.
+    /// Fails with 401: missing or invalid credentials.
     pub fn unauthorized() -> Fault {
         Fault::fail(401, "Unauthorized", "Unauthorized")
     }
 
-    /// 403: the user may not do this.
+    /// Fails with 403: the user lacks a permission.
     pub fn forbidden() -> Fault {
         Fault::fail(403, "Forbidden", "forbidden: User \"embedded\" cannot do this")
     }
 
-    /// 404: there is no such thing.
+    /// Fails with 404: the object does not exist.
     pub fn not_found() -> Fault {
         Fault::fail(
             404,
@@ -126,7 +126,7 @@ impl Fault {
         )
     }
 
-    /// 409: someone else has changed the object.
+    /// Fails with 409: the object has changed.
     pub fn conflict() -> Fault {
         Fault::fail(
             409,
@@ -135,12 +135,12 @@ impl Fault {
         )
     }
 
-    /// 410: the version is too old.
+    /// Fails with 410: the version is too old.
     pub fn expired() -> Fault {
         Fault::fail(410, "Expired", "too old resource version")
     }
 
-    /// 429 with `Retry-After`.
+    /// Fails with 429 and `Retry-After` in seconds.
     pub fn too_many_requests(retry_after: u32) -> Fault {
         Fault::Fail {
             code: 429,
@@ -150,7 +150,7 @@ impl Fault {
         }
     }
 
-    /// 500.
+    /// Fails with 500.
     pub fn internal_error() -> Fault {
         Fault::fail(
             500,
@@ -159,7 +159,7 @@ impl Fault {
         )
     }
 
-    /// 503.
+    /// Fails with 503.
     pub fn unavailable() -> Fault {
         Fault::fail(
             503,
@@ -169,27 +169,27 @@ impl Fault {
     }
 }
 
-/// What a request's faults do to the making of its answer.
-#[expect(clippy::struct_excessive_bools, reason = "each is a fault of its own")]
+/// The faults that change the content of a response.
+#[expect(clippy::struct_excessive_bools, reason = "each is a separate fault")]
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Twist {
+pub(crate) struct ResponseFaults {
     pub(crate) no_bookmarks: bool,
     pub(crate) no_streaming_list: bool,
     pub(crate) ignore_streaming_list: bool,
     pub(crate) stale_by: Option<u64>,
     pub(crate) duplicate: bool,
-    /// After how many events one is left out.
+    /// Number of events after which one is omitted.
     pub(crate) lose: Option<usize>,
-    pub(crate) object: ObjectTwist,
-    /// The namespace whose objects are shown in place of those of the requested one.
+    pub(crate) object: ObjectFault,
+    /// The namespace whose objects replace those of the requested one.
     pub(crate) namespace: Option<String>,
-    /// Where a watch ends, and how.
-    pub(crate) ending: Option<(usize, Ending)>,
+    /// Number of events after which a watch ends, and how it ends.
+    pub(crate) ending: Option<(usize, WatchEnd)>,
 }
 
-/// What is wrong with the objects of an answer.
+/// A fault of the objects in a response.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(crate) enum ObjectTwist {
+pub(crate) enum ObjectFault {
     #[default]
     None,
     WrongKind,
@@ -200,7 +200,7 @@ pub(crate) enum ObjectTwist {
 
 /// How a watch ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Ending {
+pub(crate) enum WatchEnd {
     Cut,
     Close,
     Silence,
@@ -209,14 +209,14 @@ pub(crate) enum Ending {
     BrokenJson,
 }
 
-impl Twist {
-    /// The other namespace whose objects answer a request for this one.
+impl ResponseFaults {
+    /// Returns the other namespace whose objects replace those of the requested one.
     pub(crate) fn other_namespace(&self, requested: Option<&str>) -> Option<&str> {
         let requested = requested?;
         self.namespace.as_deref().filter(|other| *other != requested)
     }
 
-    /// Takes in a fault that concerns how the answer is made; others are not its business.
+    /// Adds a fault, if it changes the content of the response.
     pub(crate) fn add(&mut self, fault: &Fault) {
         match fault {
             Fault::NoBookmarks => self.no_bookmarks = true,
@@ -226,22 +226,22 @@ impl Twist {
             Fault::DuplicateEvents => self.duplicate = true,
             Fault::LoseEvent(n) => self.lose = Some(*n),
             Fault::OtherNamespace(namespace) => self.namespace = Some(namespace.clone()),
-            Fault::WrongKind => self.object = ObjectTwist::WrongKind,
-            Fault::NoMetadata => self.object = ObjectTwist::NoMetadata,
-            Fault::UnwantedTable => self.object = ObjectTwist::Table,
-            Fault::Oversized(bytes) => self.object = ObjectTwist::Oversized(*bytes),
-            Fault::CutAfterEvents(n) => self.ending = Some((*n, Ending::Cut)),
-            Fault::CloseAfterEvents(n) => self.ending = Some((*n, Ending::Close)),
-            Fault::SilenceAfterEvents(n) => self.ending = Some((*n, Ending::Silence)),
-            Fault::ExpireAfterEvents(n) => self.ending = Some((*n, Ending::Expired)),
-            Fault::ErrorAfterEvents(n) => self.ending = Some((*n, Ending::Error)),
-            Fault::BrokenJson(n) => self.ending = Some((*n, Ending::BrokenJson)),
+            Fault::WrongKind => self.object = ObjectFault::WrongKind,
+            Fault::NoMetadata => self.object = ObjectFault::NoMetadata,
+            Fault::UnwantedTable => self.object = ObjectFault::Table,
+            Fault::Oversized(bytes) => self.object = ObjectFault::Oversized(*bytes),
+            Fault::CutAfterEvents(n) => self.ending = Some((*n, WatchEnd::Cut)),
+            Fault::CloseAfterEvents(n) => self.ending = Some((*n, WatchEnd::Close)),
+            Fault::SilenceAfterEvents(n) => self.ending = Some((*n, WatchEnd::Silence)),
+            Fault::ExpireAfterEvents(n) => self.ending = Some((*n, WatchEnd::Expired)),
+            Fault::ErrorAfterEvents(n) => self.ending = Some((*n, WatchEnd::Error)),
+            Fault::BrokenJson(n) => self.ending = Some((*n, WatchEnd::BrokenJson)),
             _ => {}
         }
     }
 }
 
-/// The failure that a fault answers with, if it does.
+/// Returns the failure of a fault that is a failure.
 pub(crate) fn failure(fault: &Fault, current: u64) -> Option<Status> {
     match fault {
         Fault::Fail {

@@ -1,13 +1,13 @@
-//! Misbehaviour on demand.
+//! Injected faults.
 //!
-//! A rule says *on which requests* ([`On`]) *what goes wrong* ([`Fault`]):
+//! A rule consists of the affected requests ([`On`]) and a fault ([`Fault`]):
 //!
 //! ```
 //! # use kube_embedded::{Fault, On, Server};
 //! # async fn example(server: &Server) {
-//! // The next watch of pods breaks off in the middle of its third event …
+//! // The next watch of pods breaks within its third event.
 //! server.faults().add(On::watch("pods").once(), Fault::CutAfterEvents(2));
-//! // … and lists fail twice, then are slow, then are well again.
+//! // Lists fail twice, then one is slow.
 //! server.faults().script(
 //!     On::list("pods"),
 //!     [Fault::unavailable(), Fault::too_many_requests(1), Fault::Delay(std::time::Duration::from_secs(2))],
@@ -24,31 +24,31 @@ use std::sync::Arc;
 use parking_lot::Mutex;
 
 pub use fault::Fault;
-pub(crate) use fault::{Ending, ObjectTwist, Twist, failure};
+pub(crate) use fault::{ObjectFault, ResponseFaults, WatchEnd, failure};
 pub use on::On;
 
 use crate::record::Request;
 
-/// The rules of a server.
+/// The rules that inject faults into a server.
 ///
-/// See [`Fault`] for what can go wrong, and [`On`] for when.
+/// See [`Fault`] for the faults, and [`On`] for the affected requests.
 #[doc(alias("Reactor", "PrependReactor"))]
 #[derive(Debug, Default)]
 pub struct Faults {
-    rules: Mutex<Vec<Arc<Rule>>>,
+    rules: Mutex<Vec<Arc<FaultRule>>>,
 }
 
 #[derive(Debug)]
-struct Rule {
+struct FaultRule {
     on: On,
     state: Mutex<RuleState>,
 }
 
 #[derive(Debug)]
 struct RuleState {
-    /// Matching requests still to let pass.
+    /// Number of matching requests to skip.
     skip: usize,
-    /// Matching requests still to be hit; `None` is without end.
+    /// Number of matching requests that still get the fault; `None` if unlimited.
     left: Option<usize>,
     plan: Plan,
     hits: usize,
@@ -60,43 +60,43 @@ enum Plan {
     Script(VecDeque<Fault>),
 }
 
-/// A rule that was set, to ask about it or to take it back.
+/// A handle of a rule, to count the affected requests or to end it.
 ///
 /// ```
 /// # use kube_embedded::{Fault, On, Server};
 /// # async fn example(server: &Server) {
 /// let rule = server.faults().add(On::list("pods"), Fault::unavailable());
-/// // … the program under test does its work …
-/// assert!(rule.hits() > 0, "nobody listed pods");
+/// // The program under test runs.
+/// assert!(rule.hits() > 0, "the program did not list pods");
 /// rule.end();
 /// # }
 /// ```
 #[derive(Debug, Clone)]
 pub struct FaultHandle {
-    rule: Arc<Rule>,
+    rule: Arc<FaultRule>,
 }
 
 impl FaultHandle {
-    /// How many requests it has hit.
+    /// Returns the number of requests that got the fault.
     pub fn hits(&self) -> usize {
         self.rule.state.lock().hits
     }
 
-    /// Ends the rule. Answers already under way keep their fault.
+    /// Ends the rule. Responses that have started keep their fault.
     pub fn end(&self) {
         self.rule.state.lock().left = Some(0);
     }
 }
 
 impl Faults {
-    /// Sets a rule: on such requests, this goes wrong.
+    /// Adds a rule.
     pub fn add(&self, on: On, fault: Fault) -> FaultHandle {
         let left = on.times;
         self.push(on, left, Plan::Always(fault))
     }
 
-    /// Sets a script: the first such request meets the first fault, the second one the second, and so on; those after
-    /// the last meet none. [`Fault::None`] lets a request pass.
+    /// Adds a script: the first matching request gets the first fault, the second one the second, and so on. Requests
+    /// after the last get none. [`Fault::None`] skips a request.
     pub fn script(&self, on: On, faults: impl IntoIterator<Item = Fault>) -> FaultHandle {
         let faults: VecDeque<Fault> = faults.into_iter().collect();
         let left = Some(on.times.unwrap_or(usize::MAX).min(faults.len()));
@@ -110,7 +110,7 @@ impl Faults {
             plan,
             hits: 0,
         };
-        let rule = Arc::new(Rule {
+        let rule = Arc::new(FaultRule {
             on,
             state: Mutex::new(state),
         });
@@ -118,22 +118,22 @@ impl Faults {
         FaultHandle { rule }
     }
 
-    /// Ends every rule. Answers already under way keep their fault.
+    /// Ends all rules. Responses that have started keep their fault.
     pub fn clear(&self) {
         self.rules.lock().clear();
     }
 
-    /// The faults that a request meets, each rule being counted.
-    pub(crate) fn meet(&self, request: &Request) -> Vec<Fault> {
+    /// Returns the faults of a request and counts it for the matching rules.
+    pub(crate) fn take(&self, request: &Request) -> Vec<Fault> {
         let mut rules = self.rules.lock();
-        let met = rules.iter().filter_map(|rule| rule.meet(request)).collect();
+        let taken = rules.iter().filter_map(|rule| rule.take(request)).collect();
         rules.retain(|rule| rule.state.lock().left != Some(0));
-        met
+        taken
     }
 }
 
-impl Rule {
-    fn meet(&self, request: &Request) -> Option<Fault> {
+impl FaultRule {
+    fn take(&self, request: &Request) -> Option<Fault> {
         if !self.on.matches(request) {
             return None;
         }

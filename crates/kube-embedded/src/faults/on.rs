@@ -1,4 +1,4 @@
-//! Which requests a fault is for.
+//! The requests that a fault affects.
 
 use std::fmt;
 use std::sync::Arc;
@@ -6,9 +6,9 @@ use std::sync::Arc;
 use crate::record::Request;
 use crate::request::Verb;
 
-/// Which requests a fault is for.
+/// The requests that a fault affects.
 ///
-/// Begins with what is asked of which resource; what follows narrows it down.
+/// The constructors choose a verb and a resource; the methods restrict them.
 ///
 /// ```
 /// # use kube_embedded::{Fault, On, Server};
@@ -18,7 +18,7 @@ use crate::request::Verb;
 ///     On::write("leases.coordination.k8s.io").named("leader").after(2).once(),
 ///     Fault::conflict(),
 /// );
-/// // Every page of a long list but the first.
+/// // All pages of a list but the first.
 /// let later_pages = On::list("pods").when(|request| request.param("continue").is_some());
 /// server.faults().add(later_pages, Fault::expired());
 /// # }
@@ -29,10 +29,7 @@ pub struct On {
     resource: Option<String>,
     namespace: Option<String>,
     name: Option<String>,
-    #[expect(
-        clippy::type_complexity,
-        reason = "a predicate, named by the method that takes it"
-    )]
+    #[expect(clippy::type_complexity, reason = "a predicate; see the method `when`")]
     when: Option<Arc<dyn Fn(&Request) -> bool + Send + Sync>>,
     pub(super) skip: usize,
     pub(super) times: Option<usize>,
@@ -51,49 +48,49 @@ impl On {
         }
     }
 
-    /// Every request, also those that are not about objects (discovery, health).
+    /// Matches all requests, including those that are not about objects (discovery, health).
     #[must_use]
     pub fn any() -> On {
         On::new(&[], None)
     }
 
-    /// Every request about a resource, given by its plural name (`pods`, or `deployments.apps` to name the group).
+    /// Matches all requests of a resource, given by its plural name: `pods`, or `deployments.apps` with the group.
     #[must_use]
     pub fn resource(resource: &str) -> On {
         On::new(&[], Some(resource))
     }
 
-    /// Lists of a resource.
+    /// Matches lists of a resource.
     #[must_use]
     pub fn list(resource: &str) -> On {
         On::new(&[Verb::List], Some(resource))
     }
 
-    /// Watches of a resource, streaming lists included.
+    /// Matches watches of a resource, streaming lists included.
     #[must_use]
     pub fn watch(resource: &str) -> On {
         On::new(&[Verb::Watch], Some(resource))
     }
 
-    /// Streaming lists of a resource: watches that ask for the initial objects as events.
+    /// Matches streaming lists of a resource: watches that ask for the initial objects as events.
     #[must_use]
     pub fn streaming_list(resource: &str) -> On {
         On::watch(resource).when(Request::is_streaming_list)
     }
 
-    /// Lists and watches of a resource.
+    /// Matches lists and watches of a resource.
     #[must_use]
     pub fn list_or_watch(resource: &str) -> On {
         On::new(&[Verb::List, Verb::Watch], Some(resource))
     }
 
-    /// Reads of one object of a resource.
+    /// Matches reads of single objects of a resource.
     #[must_use]
     pub fn get(resource: &str) -> On {
         On::new(&[Verb::Get], Some(resource))
     }
 
-    /// Everything that changes a resource's objects.
+    /// Matches all writes to objects of a resource.
     #[must_use]
     pub fn write(resource: &str) -> On {
         On::new(
@@ -108,48 +105,48 @@ impl On {
         )
     }
 
-    /// One verb on a resource.
+    /// Matches requests with one verb on a resource.
     #[must_use]
     pub fn verb(verb: Verb, resource: &str) -> On {
         On::new(&[verb], Some(resource))
     }
 
-    /// Only in this namespace.
+    /// Restricts to one namespace.
     #[must_use]
     pub fn in_namespace(mut self, namespace: &str) -> On {
         self.namespace = Some(namespace.to_owned());
         self
     }
 
-    /// Only for the object of this name.
+    /// Restricts to objects with this name.
     #[must_use]
     pub fn named(mut self, name: &str) -> On {
         self.name = Some(name.to_owned());
         self
     }
 
-    /// Only when this holds.
+    /// Restricts to requests for which `holds` returns true.
     #[must_use]
     pub fn when(mut self, holds: impl Fn(&Request) -> bool + Send + Sync + 'static) -> On {
         self.when = Some(Arc::new(holds));
         self
     }
 
-    /// Only after this many such requests have passed.
+    /// Skips the first matching requests.
     #[must_use]
     pub fn after(mut self, requests: usize) -> On {
         self.skip = requests;
         self
     }
 
-    /// Only this many times.
+    /// Limits the number of affected requests.
     #[must_use]
     pub fn times(mut self, times: usize) -> On {
         self.times = Some(times);
         self
     }
 
-    /// Only once.
+    /// Affects one request only.
     #[must_use]
     pub fn once(self) -> On {
         self.times(1)

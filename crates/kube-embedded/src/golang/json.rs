@@ -2,18 +2,18 @@
 
 use serde_json::Value;
 
-/// Deepest nesting. Go's scanner takes 10,000, which here would need more stack than a thread has.
+/// Maximum depth. Go allows 10,000, for which the stack of a thread is too small.
 const MAX_DEPTH: usize = 127;
 
-/// Parses a value. Inside strings, bytes that are not UTF-8 become U+FFFD, as in Go.
+/// Parses a value. Bytes in strings that are not UTF-8 become U+FFFD, as in Go.
 pub(crate) fn read_json(bytes: &[u8]) -> Result<Value, String> {
     check(bytes)?;
     serde_json::from_str(&String::from_utf8_lossy(bytes)).map_err(|e| e.to_string())
 }
 
-/// What is wrong with the syntax, if anything is.
+/// Checks the syntax.
 fn check(bytes: &[u8]) -> Result<(), String> {
-    let mut scan = Scan { bytes, at: 0 };
+    let mut scan = Scanner { bytes, at: 0 };
     let mut open: Vec<u8> = Vec::new();
     loop {
         match scan.next()? {
@@ -43,24 +43,24 @@ fn check(bytes: &[u8]) -> Result<(), String> {
     }
 }
 
-struct Scan<'a> {
+struct Scanner<'a> {
     bytes: &'a [u8],
     at: usize,
 }
 
-impl Scan<'_> {
+impl Scanner<'_> {
     fn peek(&self) -> Option<u8> {
         self.bytes.get(self.at).copied()
     }
 
-    /// The next byte, whatever it is.
+    /// Returns the next byte.
     fn take(&mut self) -> Result<u8, String> {
         let byte = self.peek().ok_or("unexpected end of JSON input")?;
         self.at += 1;
         Ok(byte)
     }
 
-    /// The next byte that is no space.
+    /// Returns the next byte after spaces.
     fn next(&mut self) -> Result<u8, String> {
         self.skip_space();
         self.take()
@@ -72,7 +72,7 @@ impl Scan<'_> {
         }
     }
 
-    /// Returns whether the bracket is closed at once.
+    /// Returns whether the bracket is closed immediately.
     fn closes(&mut self, bracket: u8) -> bool {
         self.skip_space();
         let closes = matches!((bracket, self.peek()), (b'{', Some(b'}')) | (b'[', Some(b']')));
@@ -80,7 +80,7 @@ impl Scan<'_> {
         closes
     }
 
-    /// Goes to the next value inside a bracket: past its key in an object.
+    /// Skips to the next value inside a bracket, past its key in an object.
     fn begin_member(&mut self, bracket: u8) -> Result<(), String> {
         if bracket != b'{' {
             return Ok(());
@@ -95,7 +95,7 @@ impl Scan<'_> {
         }
     }
 
-    /// Goes from the end of a value to the beginning of the next. Says whether there is none.
+    /// Skips from the end of a value to the next one. Returns whether there is none.
     fn end_of_value(&mut self, open: &mut Vec<u8>) -> Result<bool, String> {
         loop {
             let Some(&bracket) = open.last() else {
@@ -118,7 +118,7 @@ impl Scan<'_> {
         }
     }
 
-    /// The rest of a string after its opening quote.
+    /// Skips the rest of a string after its opening quote.
     fn string(&mut self) -> Result<(), String> {
         loop {
             match self.take()? {
@@ -141,13 +141,13 @@ impl Scan<'_> {
         }
     }
 
-    /// The rest of a number after its first digit, or after its sign.
+    /// Skips the rest of a number after its first digit or sign.
     fn number(&mut self, first: Option<u8>) -> Result<(), String> {
         let first = match first {
             Some(digit) => digit,
             None => self.digit("in numeric literal")?,
         };
-        // A leading zero stands alone.
+        // No digit may follow a leading zero.
         if first != b'0' {
             self.digits();
         }
@@ -182,7 +182,7 @@ impl Scan<'_> {
         }
     }
 
-    /// The rest of a word after its first letter.
+    /// Skips the rest of a word after its first letter.
     fn literal(&mut self, word: &str) -> Result<(), String> {
         for wanted in word.bytes().skip(1) {
             let byte = self.take()?;
@@ -199,7 +199,7 @@ fn invalid(byte: u8, place: &str) -> String {
     format!("invalid character {} {place}", quoted(byte))
 }
 
-/// A byte as Go quotes it: as if it were a character of Latin-1.
+/// Quotes a byte like Go, as a character of Latin-1.
 fn quoted(byte: u8) -> String {
     match byte {
         b'\'' => "'\\''".into(),
@@ -224,7 +224,7 @@ mod tests {
     use super::{MAX_DEPTH, read_json as read};
 
     #[test]
-    fn values_are_read() {
+    fn values_are_parsed() {
         for (text, value) in [
             (
                 r#" {"a" : [1, -0.5e+3, 0, "x\u00e4\n\/", true, false, null, {}, []] } "#,
@@ -243,7 +243,7 @@ mod tests {
     }
 
     #[test]
-    fn complaints_are_those_of_go() {
+    fn errors_are_those_of_go() {
         let eof = "unexpected end of JSON input";
         for (text, complaint) in [
             ("", eof),
@@ -303,7 +303,7 @@ mod tests {
     }
 
     #[test]
-    fn depth_has_an_end() {
+    fn depth_is_limited() {
         let nested = |depth: usize| format!("{}1{}", "[".repeat(depth), "]".repeat(depth));
         assert!(read(nested(MAX_DEPTH).as_bytes()).is_ok());
         let complaint = Err("invalid character '[' exceeded max depth".to_owned());

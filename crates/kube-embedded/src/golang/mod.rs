@@ -1,4 +1,4 @@
-//! Formats and parses values as Go does, for messages that clients and recorded sessions compare.
+//! Formats and parses values like Go, for messages that clients and recorded sessions compare.
 
 mod base64;
 mod json;

@@ -1,4 +1,4 @@
-//! Values and their types, as Go's `fmt` prints them.
+//! Formats values and types like Go's `fmt`.
 
 use std::fmt::Write;
 
@@ -86,9 +86,9 @@ pub(crate) fn type_name(value: &Value) -> &'static str {
     }
 }
 
-/// Formats a value as JSON, with the characters escaped that have a meaning in HTML.
+/// Formats a value as JSON, with escaped characters that have a meaning in HTML.
 pub(crate) fn web_safe<T: Serialize + ?Sized>(value: &T) -> String {
-    // Writing JSON into memory fails only for maps with keys that are not text.
+    // Cannot fail: the keys of all maps are strings.
     let text = serde_json::to_string(value).unwrap_or_default();
     if !text.contains(['<', '>', '&', '\u{2028}', '\u{2029}']) {
         return text;

@@ -4,7 +4,7 @@ use jiff::Timestamp;
 use jiff::civil::DateTime;
 use jiff::tz::Offset;
 
-/// Which of the two time types of the API a field has.
+/// The two time types of the API.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Precision {
     Seconds,
@@ -20,7 +20,7 @@ impl Precision {
     }
 }
 
-/// The time as the server prints it, or `None` for Go's zero time, which is printed as null.
+/// Returns the time in the server's format, or `None` for Go's zero time, which is encoded as null.
 pub(crate) fn canonical_time(text: &str, precision: Precision) -> Result<Option<String>, String> {
     let at = parse(text, precision)?;
     let format = match precision {

@@ -1,4 +1,4 @@
-//! gzip for large answers.
+//! Compresses large responses with gzip.
 
 use std::io::{self, Write as _};
 
@@ -11,10 +11,10 @@ use http::{HeaderValue, Response};
 
 use crate::response::Body;
 
-/// Answers from this size on are compressed, as the real server does.
-const WORTH_IT: usize = 128 * 1024;
+/// Minimum size of a compressed response, as in the real server.
+const MIN_SIZE: usize = 128 * 1024;
 
-/// Compresses an answer when the client takes gzip and the answer is large.
+/// Compresses a large response if the client accepts gzip.
 pub(super) fn negotiated(mut response: Response<Body>, accept_encoding: &str) -> Response<Body> {
     let accepted = accept_encoding
         .split(',')
@@ -24,7 +24,7 @@ pub(super) fn negotiated(mut response: Response<Body>, accept_encoding: &str) ->
     }
     let body = std::mem::replace(response.body_mut(), Body::Full(None));
     let large = match &body {
-        Body::Full(bytes) => bytes.as_ref().is_some_and(|b| b.len() >= WORTH_IT),
+        Body::Full(bytes) => bytes.as_ref().is_some_and(|b| b.len() >= MIN_SIZE),
         Body::Stream(_) => true,
     };
     if !large {
@@ -40,7 +40,7 @@ pub(super) fn negotiated(mut response: Response<Body>, accept_encoding: &str) ->
 }
 
 fn gzip(body: Body) -> Body {
-    // Level 1 is what the real server uses: the network is closer than the processor is fast.
+    // The real server uses level 1.
     let encoder = GzEncoder::new(Vec::new(), Compression::fast());
     let state = (body.into_stream(), Some(encoder));
     Body::stream(futures::stream::unfold(

@@ -1,35 +1,35 @@
-//! Everything that is not about objects: version, health, discovery, OpenAPI.
+//! Responses that do not depend on stored objects: version, health, discovery, OpenAPI.
 
 use bytes::Bytes;
 use http::header::{ACCEPT, CACHE_CONTROL, CONTENT_TYPE, ETAG, IF_NONE_MATCH, VARY};
 use http::{HeaderValue, Method, Response, StatusCode};
 use serde_json::{Value, json};
 
-use super::head::Head;
+use super::head::RequestHead;
 use super::health;
 use super::respond::{ok, plain, respond};
 use crate::api::{Registry, discovery, documents};
 use crate::cluster::Cluster;
-use crate::request::{Form, Representation, Target};
+use crate::request::{ObjectForm, Representation, Target};
 use crate::response::{Body, encode_json};
 use crate::status::{Result, Status};
 
-/// In both of the media types by which clients ask for OpenAPI v2 in protobuf.
+/// Contained in both media types with which clients request OpenAPI v2 in protobuf.
 const OPENAPI_PROTOBUF: &str = "com.github.proto-openapi.spec.v2";
 
-/// Everything that is not about objects.
+/// Responds to a request that is not about objects.
 pub(super) fn static_document(
     cluster: &Cluster,
     registry: &Registry,
-    head: &Head,
+    head: &RequestHead,
     target: &Target,
 ) -> Result<Response<Body>> {
-    // The others answer whatever the method is.
-    let minds_methods = matches!(
+    // The other documents ignore the method.
+    let checks_method = matches!(
         target,
         Target::CoreVersions | Target::GroupVersion { .. } | Target::Version
     );
-    if minds_methods && head.method != Method::GET {
+    if checks_method && head.method != Method::GET {
         return Err(Status::method_not_allowed());
     }
     let json = |value: &Value, pretty| Ok(ok(encode_json(value, pretty), Representation::JSON));
@@ -41,7 +41,7 @@ pub(super) fn static_document(
         Target::CoreVersions | Target::Groups => {
             let core = matches!(target, Target::CoreVersions);
             let representation = Representation::negotiate(&head.headers, head.pretty(), |_| false)?;
-            if representation.form == Form::Discovery {
+            if representation.form == ObjectForm::Discovery {
                 return Ok(aggregated(registry, head, core));
             }
             let value = if core {
@@ -78,7 +78,7 @@ pub(super) fn static_document(
     }
 }
 
-fn aggregated(registry: &Registry, head: &Head, core: bool) -> Response<Body> {
+fn aggregated(registry: &Registry, head: &RequestHead, core: bool) -> Response<Body> {
     let bytes = encode_json(&discovery::aggregated(registry, core), false);
     let tag = format!("\"{:016X}\"", crate::hash::fnv1a(&bytes));
     let unchanged = head.header(IF_NONE_MATCH) == tag;

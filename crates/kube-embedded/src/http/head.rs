@@ -1,4 +1,4 @@
-//! What is known of a request besides its body.
+//! The head of a request: everything but its body.
 
 use std::sync::Arc;
 
@@ -7,18 +7,21 @@ use http::{HeaderMap, HeaderName, Method};
 
 use crate::auth::User;
 use crate::request::Query;
+use crate::verbs::Warnings;
 
-/// What is known of a request besides its body.
-pub(super) struct Head {
+/// The head of a request: everything but its body.
+pub(super) struct RequestHead {
     pub(super) method: Method,
     pub(super) path: String,
     pub(super) query: Query,
     pub(super) headers: HeaderMap,
-    /// Who sends it, if requests are authenticated.
+    /// The user, if requests are authenticated.
     pub(super) user: Option<Arc<User>>,
+    /// What the client is warned of, whether the request succeeds or not.
+    pub(super) warnings: Warnings,
 }
 
-impl Head {
+impl RequestHead {
     pub(super) fn header(&self, name: HeaderName) -> &str {
         self.headers
             .get(name)
@@ -36,7 +39,8 @@ impl Head {
             .to_ascii_lowercase()
     }
 
-    /// People with curl or a browser get JSON they can read.
+    /// Returns whether JSON is indented: if the query requests it, and by default for curl, Wget and
+    /// browsers.
     pub(super) fn pretty(&self) -> bool {
         if let Some(wanted) = self.query.optional_flag("pretty") {
             return wanted;

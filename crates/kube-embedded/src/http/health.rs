@@ -1,10 +1,10 @@
-//! The health of the server, with the checks that the real server lists.
+//! The health checks of the real server.
 
 use crate::request::Query;
 
 const FIRST: [&str; 2] = ["ping", "log"];
 
-/// What the real server starts. Here, all of it is there as soon as the server responds.
+/// Start-up hooks of the real server. Here they have always completed.
 const HOOKS: &[&str] = &[
     "start-apiserver-admission-initializer",
     "generic-apiserver-start-informers",
@@ -37,7 +37,7 @@ const HOOKS: &[&str] = &[
     "apiservice-openapiv3-controller",
 ];
 
-/// The checks of `healthz`, `livez` or `readyz`, as the real server orders them.
+/// Returns the checks of `healthz`, `livez` or `readyz` in the order of the real server.
 fn checks(page: &str) -> Vec<String> {
     let own: &[&str] = match page {
         "readyz" => &["etcd", "etcd-readiness", "informer-sync"],
@@ -56,7 +56,7 @@ fn checks(page: &str) -> Vec<String> {
     checks
 }
 
-/// The answer to `/healthz`, `/livez` or `/readyz`.
+/// Returns the response to `/healthz`, `/livez` or `/readyz`.
 pub(super) fn text(path: &str, query: &Query) -> String {
     let page = path.trim_matches('/');
     if !query.has("verbose") || page.contains('/') {

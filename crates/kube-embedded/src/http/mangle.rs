@@ -1,4 +1,4 @@
-//! What faults do to the bytes of an answer.
+//! Faults that change the bytes of a response.
 
 use std::io;
 use std::time::Duration;
@@ -11,14 +11,14 @@ use http::header::CONTENT_ENCODING;
 use crate::faults::Fault;
 use crate::response::{Body, broken_off};
 
-/// Does to the bytes of an answer what its faults want. `is_stream` is whether they are the events of a watch.
+/// Applies faults to the bytes of a response. `is_stream` is whether they are events of a watch.
 pub(super) fn mangle(mut response: Response<Body>, faults: &[Fault], is_stream: bool) -> Response<Body> {
     for fault in faults {
         let body = std::mem::replace(response.body_mut(), Body::Full(None));
         *response.body_mut() = match fault {
             Fault::CutAfterBytes(limit) => cut(body, *limit),
             Fault::Drip(bytes, every) => drip(body, *bytes, *every),
-            // A watch breaks its own JSON, after as many events as it should.
+            // The watch breaks its own JSON, after the requested number of events.
             Fault::BrokenJson(_) if !is_stream => {
                 response.headers_mut().remove(CONTENT_ENCODING);
                 Body::full("{\"kind\":\"List\",\"items\":[{]}\n")

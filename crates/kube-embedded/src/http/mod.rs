@@ -5,7 +5,7 @@ mod documents;
 mod head;
 mod health;
 mod mangle;
-mod permit;
+mod permission;
 mod request_body;
 mod respond;
 mod service;

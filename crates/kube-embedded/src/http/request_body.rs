@@ -1,11 +1,11 @@
-//! Bodies of requests: JSON, YAML or protobuf, into objects, patches and options.
+//! Decodes the bodies of requests (JSON, YAML or protobuf) to objects, patches and options.
 
 use bytes::Bytes;
 use http_body_util::{BodyExt as _, Limited};
 use kube_wire::protobuf::{self, Envelope};
 use serde_json::{Value, json};
 
-use super::head::Head;
+use super::head::RequestHead;
 use super::yaml;
 use crate::api::group_version;
 use crate::golang::{json_type_name, read_json};
@@ -15,7 +15,7 @@ use crate::schema::{Type, Types};
 use crate::status::{Result, Status};
 use crate::verbs::{self, PatchKind};
 
-/// Bodies of requests may have this many bytes.
+/// Maximum size of a body in bytes.
 const BODY_LIMIT: usize = 3 * 1024 * 1024;
 
 pub(super) async fn read<B>(body: B) -> Result<Bytes>
@@ -34,7 +34,7 @@ where
     }
 }
 
-/// Reads the body of a create or an update.
+/// Decodes the body of a create or an update.
 pub(super) fn object_body(path: &ObjectPath, content_type: &str, bytes: &Bytes) -> Result<verbs::Body> {
     let kind = &path.resource.kind;
     let unrecognized = |why: &str| {
@@ -77,8 +77,7 @@ pub(super) fn object_body(path: &ObjectPath, content_type: &str, bytes: &Bytes) 
     }
 }
 
-/// Returns whether an object says too little: of a custom resource the server wants to be told the kind, of others it
-/// knows it.
+/// Returns whether a required kind is missing. Only custom resources require one.
 fn needs_kind(path: &ObjectPath, object: &Value) -> bool {
     let is_object = path.subresource.as_deref().is_none_or(|name| name == "status");
     is_object && path.resource.custom().is_some() && object["kind"].as_str().is_none_or(str::is_empty)
@@ -110,7 +109,7 @@ pub(super) fn patch_body(kind: PatchKind, bytes: &Bytes) -> Result<verbs::Body> 
     })
 }
 
-/// Version and kind of what is read and written at a path.
+/// Returns the version and kind of the objects at a path.
 pub(super) fn expected_kind(path: &ObjectPath) -> (String, &str) {
     match path
         .subresource
@@ -122,7 +121,7 @@ pub(super) fn expected_kind(path: &ObjectPath) -> (String, &str) {
     }
 }
 
-/// Reads an object in protobuf; kind and version are those of the path where the sender left them out.
+/// Decodes an object in protobuf. If it has no kind and version, those of the path apply.
 fn from_protobuf(bytes: &Bytes, api_version: &str, kind: &str) -> Result<Value, String> {
     let mut envelope = Envelope::parse(bytes).map_err(|e| e.to_string())?;
     if envelope.api_version.is_empty() {
@@ -134,7 +133,7 @@ fn from_protobuf(bytes: &Bytes, api_version: &str, kind: &str) -> Result<Value, 
     envelope.decode().map_err(|e| e.to_string())
 }
 
-pub(super) fn delete_body(head: &Head, bytes: &Bytes) -> Result<Value> {
+pub(super) fn delete_body(head: &RequestHead, bytes: &Bytes) -> Result<Value> {
     if bytes.is_empty() {
         return Ok(Value::Null);
     }
@@ -153,13 +152,13 @@ pub(super) fn delete_body(head: &Head, bytes: &Bytes) -> Result<Value> {
     };
     let decoded = decode(types, &Type::Ref(options), "DeleteOptions", "v1", value);
     decoded.map(|decoded| decoded.object).map_err(|status| {
-        // The options of a request are not an object, so the message does not name one.
+        // Options are not an object, so the message names none.
         let why = status.decode_failure().unwrap_or(&status.message);
         Status::bad_request(why)
     })
 }
 
-/// The beginning of a body that could not be read.
+/// Returns the beginning of a body that cannot be decoded.
 fn excerpt(bytes: &Bytes) -> String {
     const SHOWN: usize = 30;
     let shown = &bytes[..bytes.len().min(SHOWN)];
@@ -175,7 +174,7 @@ fn excerpt(bytes: &Bytes) -> String {
     if bytes.len() > SHOWN { text + " ..." } else { text }
 }
 
-/// The fields of an object; `null` has none.
+/// Returns an object; `null` is an empty object.
 fn fields(value: Value) -> Result<Value, String> {
     const WANTED: &str = r#"struct { APIVersion string "json:\"apiVersion,omitempty\""; Kind string "json:\"kind,omitempty\"" }"#;
     match value {
@@ -192,7 +191,7 @@ fn no_kind(why: &str) -> String {
     format!("couldn't get version/kind; json parse error: {why}")
 }
 
-/// Takes in what an answer did not need, as far as a request may be long.
+/// Reads the rest of a body, up to the maximum size.
 pub(super) async fn drain<B>(body: &mut B)
 where
     B: http_body::Body<Data = Bytes> + Unpin,

@@ -1,4 +1,4 @@
-//! Answers: status, headers and body put together.
+//! Builds responses from status, headers and body.
 
 use bytes::Bytes;
 use http::header::{CACHE_CONTROL, CONTENT_TYPE, RETRY_AFTER, WARNING};
@@ -32,7 +32,7 @@ pub(super) fn plain(status: StatusCode, text: impl Into<Bytes>) -> Response<Body
 
 pub(super) fn failed(status: &Status, pretty: bool) -> Response<Body> {
     let code = StatusCode::from_u16(status.code).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
-    // Where no representation was agreed on, the answer is for people.
+    // Without a negotiated representation, JSON is indented.
     let pretty = pretty || code == StatusCode::NOT_ACCEPTABLE;
     let bytes = encode_json(&status.to_json(), pretty);
     let mut response = respond(code, Body::full(bytes), Representation::JSON);
@@ -44,7 +44,7 @@ pub(super) fn failed(status: &Status, pretty: bool) -> Response<Body> {
     response
 }
 
-/// Tells the client's user something, beside the answer.
+/// Adds a warning header to a response.
 pub(super) fn warn(response: &mut Response<Body>, text: &str) {
     if let Ok(value) = HeaderValue::from_str(&format!("299 - {text:?}")) {
         response.headers_mut().append(WARNING, value);

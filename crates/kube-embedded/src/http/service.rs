@@ -1,4 +1,4 @@
-//! One request from its first byte to its answer.
+//! Serves one request: faults, authorization, the operation, and the response.
 
 use std::sync::Arc;
 
@@ -11,57 +11,58 @@ use tokio::time::Instant;
 
 use super::compress;
 use super::documents::static_document;
-use super::head::Head;
+use super::head::RequestHead;
 use super::mangle::mangle;
-use super::permit::Permit;
+use super::permission::Permission;
 use super::request_body::{delete_body, drain, expected_kind, object_body, patch_body, read};
 use super::respond::{failed, ok, plain, respond, warn};
 use super::timeout;
 use crate::api::Registry;
 use crate::cluster::Cluster;
-use crate::faults::{Fault, Twist, failure};
+use crate::faults::{Fault, ResponseFaults, failure};
 use crate::record;
-use crate::request::{Form, NoTarget, OFFERED, ObjectPath, Query, Representation, Target, Verb};
+use crate::request::{OFFERED, ObjectForm, ObjectPath, PathError, Query, Representation, Target, Verb};
 use crate::response::{Body, encode};
 use crate::status::{Result, Status};
 use crate::table::IncludeObject;
 use crate::verbs::{
-    self, DeleteOptions, Deleted, ListOptions, PatchKind, View, WriteOptions, WriteResult, Written,
-    answers_with_object, leads_to_a_node,
+    self, DeleteOptions, Deleted, ListOptions, PatchKind, View, Warnings, WriteOptions, WriteResult, Written,
+    answers_with_object, is_node_request,
 };
 
-/// The connection is to be dropped without an answer.
+/// A fault closed the connection without a response.
 #[derive(Debug)]
-pub(crate) struct Refused;
+pub(crate) struct ConnectionDropped;
 
-impl std::fmt::Display for Refused {
+impl std::fmt::Display for ConnectionDropped {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str("the connection was dropped by a fault")
     }
 }
 
-impl std::error::Error for Refused {}
+impl std::error::Error for ConnectionDropped {}
 
-/// Answers a request. `connection` is the number of the connection it came over.
+/// Serves a request. `connection` is the number of its connection.
 pub(crate) async fn serve<B>(
     cluster: &Arc<Cluster>,
     request: Request<B>,
     connection: u64,
-) -> Result<Response<Body>, Refused>
+) -> Result<Response<Body>, ConnectionDropped>
 where
     B: http_body::Body<Data = Bytes> + Send,
     B::Error: Into<Box<dyn std::error::Error + Send + Sync>>,
 {
     let (parts, body) = request.into_parts();
     let mut body = Box::pin(body);
-    let mut head = Head {
+    let mut head = RequestHead {
         method: parts.method,
         path: parts.uri.path().to_owned(),
         query: Query::parse(parts.uri.query().unwrap_or_default()),
         headers: parts.headers,
         user: None,
+        warnings: Warnings::default(),
     };
-    let permit = Permit::request(cluster, &mut head);
+    let permission = Permission::of_request(cluster, &mut head);
     let registry = cluster.registry();
     let target = Target::parse(&head.path, &registry);
     let arrived = describe(&head, target.as_ref().ok(), connection, parts.version);
@@ -70,18 +71,18 @@ where
         _ => None,
     };
     let is_watch = arrived.verb == Some(Verb::Watch);
-    let faults = cluster.faults.meet(&arrived);
+    let faults = cluster.faults.take(&arrived);
     let names = faults.iter().map(|f| format!("{f:?}")).collect();
-    let number = cluster.record.arrived(record::Request {
+    let number = cluster.record.add(record::Request {
         faults: names,
         ..arrived
     });
 
-    let mut twist = Twist::default();
+    let mut response_faults = ResponseFaults::default();
     for fault in &faults {
-        twist.add(fault);
+        response_faults.add(fault);
         match fault {
-            Fault::Drop => return Err(Refused),
+            Fault::Drop => return Err(ConnectionDropped),
             Fault::NoAnswer => std::future::pending().await,
             Fault::Delay(time) => tokio::time::sleep(*time).await,
             Fault::Compact => cluster.store.compact(cluster.store.revision()),
@@ -90,24 +91,34 @@ where
     }
     let answer = match faults.iter().find_map(|f| failure(f, cluster.store.revision())) {
         Some(status) => Err(status),
-        // What cannot be read as a path is refused before anybody asks who sent it.
-        None if matches!(target, Err(NoTarget::Malformed)) => {
+        // A malformed path is rejected before authentication errors.
+        None if matches!(target, Err(PathError::Malformed)) => {
             Ok(plain(StatusCode::BAD_REQUEST, "400 Bad Request"))
         }
-        None => match permit.and_then(|permit| permit.check(cluster, &head)) {
+        None => match permission.and_then(|permission| permission.check(cluster, &head)) {
             Err(status) => Err(status),
             Ok(()) => match target {
-                Ok(target) => answer(cluster, &registry, &head, target, &mut body, twist.clone()).await,
-                Err(NoTarget::Status(status)) => Err(status),
-                Err(NoTarget::Page) => Ok(plain(StatusCode::NOT_FOUND, "404 page not found\n")),
-                Err(NoTarget::Malformed) => Err(Status::no_such_path()),
+                Ok(target) => {
+                    answer(
+                        cluster,
+                        &registry,
+                        &head,
+                        target,
+                        &mut body,
+                        response_faults.clone(),
+                    )
+                    .await
+                }
+                Err(PathError::Status(status)) => Err(status),
+                Err(PathError::NotFound) => Ok(plain(StatusCode::NOT_FOUND, "404 page not found\n")),
+                Err(PathError::Malformed) => Err(Status::no_such_path()),
             },
         },
     };
-    // An answer that overtakes its request is lost to some clients of HTTP/2, curl among them.
+    // Some HTTP/2 clients, for example curl, lose a response that is sent before the request has ended.
     drain(&mut body).await;
     let mut response = answer.unwrap_or_else(|status| failed(&status, head.pretty()));
-    if let Some(text) = &deprecation {
+    for text in deprecation.iter().chain(&head.warnings.take()) {
         warn(&mut response, text);
     }
     if head.method == Method::HEAD {
@@ -118,13 +129,13 @@ where
     }
     cluster
         .record
-        .amend(number, |r| r.status = Some(response.status().as_u16()));
+        .update(number, |r| r.status = Some(response.status().as_u16()));
     let is_stream = is_watch && response.status().is_success();
     Ok(mangle(response, &faults, is_stream))
 }
 
 fn describe(
-    head: &Head,
+    head: &RequestHead,
     target: Option<&Target>,
     connection: u64,
     version: http::Version,
@@ -162,10 +173,10 @@ fn wants_watch(query: &Query) -> bool {
 async fn answer<B>(
     cluster: &Arc<Cluster>,
     registry: &Registry,
-    head: &Head,
+    head: &RequestHead,
     target: Target,
     body: B,
-    twist: Twist,
+    response_faults: ResponseFaults,
 ) -> Result<Response<Body>>
 where
     B: http_body::Body<Data = Bytes> + Send + Unpin,
@@ -179,7 +190,7 @@ where
         }
     };
     let verb = path.verb(&head.method, wants_watch(&head.query))?;
-    let is_long = verb == Verb::Watch || path.subresource.as_deref() == Some("log") || leads_to_a_node(&path);
+    let is_long = verb == Verb::Watch || path.subresource.as_deref() == Some("log") || is_node_request(&path);
     if !is_long {
         timeout::check(&head.query)?;
     }
@@ -190,12 +201,13 @@ where
         resource: path.resource.clone(),
         representation,
         include: IncludeObject::from_query(Some(head.query.text("includeObject")))?,
-        twist: twist.object,
+        fault: response_faults.object,
     };
-    if representation.form == Form::Table && view.printer().is_none() {
+    if representation.form == ObjectForm::Table && view.printer().is_none() {
         return Err(Status::not_acceptable(OFFERED));
     }
-    if leads_to_a_node(&path) {
+    if is_node_request(&path) {
+        verbs::check_connection(cluster, &path, &head.query, head.user.as_ref(), &head.warnings)?;
         verbs::connect(cluster, &path, &head.query, &*verbs::find(cluster, &path)?)?;
         return Ok(respond(
             StatusCode::NO_CONTENT,
@@ -213,13 +225,13 @@ where
         }
         Verb::List => {
             let options = ListOptions::parse(&head.query, &path.resource, None, false)?;
-            let page = verbs::list(cluster, &path, &options, &twist).await?;
+            let page = verbs::list(cluster, &path, &options, &response_faults).await?;
             let response = respond(StatusCode::OK, page.body(&view)?, representation);
             Ok(compress::negotiated(response, head.header(ACCEPT_ENCODING)))
         }
         Verb::Watch => {
             let options = ListOptions::parse(&head.query, &path.resource, path.name.as_deref(), true)?;
-            let stream = verbs::watch(cluster, &path, options, view, twist)?;
+            let stream = verbs::watch(cluster, &path, options, view, response_faults)?;
             let mut response = respond(StatusCode::OK, stream, representation);
             let media_type = HeaderValue::from_static(representation.encoding.watch_media_type());
             response.headers_mut().insert(CONTENT_TYPE, media_type);
@@ -231,13 +243,13 @@ where
         }
         Verb::Delete => {
             let bytes = read(body).await?;
-            let options = DeleteOptions::parse(&head.query, &delete_body(head, &bytes)?)?;
+            let options = delete_options(head, &bytes)?;
             let deleted = verbs::delete(cluster, &path, &options)?;
             Ok(ok(deletion(&path, &deleted, &view)?, representation))
         }
         Verb::DeleteCollection => {
             let bytes = read(body).await?;
-            let options = DeleteOptions::parse(&head.query, &delete_body(head, &bytes)?)?;
+            let options = delete_options(head, &bytes)?;
             let list = ListOptions::parse(&head.query, &path.resource, None, false)?;
             let page = verbs::delete_collection(cluster, &path, &list, &options).await?;
             Ok(respond(StatusCode::OK, page.body(&view)?, representation))
@@ -245,9 +257,14 @@ where
     }
 }
 
+fn delete_options(head: &RequestHead, bytes: &Bytes) -> Result<DeleteOptions> {
+    let options = DeleteOptions::parse(&head.query, &delete_body(head, bytes)?)?;
+    Ok(options.of_request(head.user.clone(), head.warnings.clone()))
+}
+
 fn write(
     cluster: &Cluster,
-    head: &Head,
+    head: &RequestHead,
     path: &ObjectPath,
     verb: Verb,
     bytes: &Bytes,
@@ -260,8 +277,8 @@ fn write(
         Verb::Update => "UpdateOptions",
         _ => "PatchOptions",
     };
-    let mut options = WriteOptions::parse(&head.query, options_type, agent)?;
-    options.user.clone_from(&head.user);
+    let (user, warnings) = (head.user.clone(), head.warnings.clone());
+    let options = WriteOptions::parse(&head.query, options_type, agent, user, warnings)?;
     let patch_kind = match verb {
         Verb::Patch => Some(PatchKind::parse(&content_type, path.resource.custom().is_some())?),
         _ => None,
@@ -269,7 +286,7 @@ fn write(
     let body = match patch_kind {
         Some(kind) => patch_body(kind, bytes).or_else(|unreadable| match kind {
             PatchKind::Apply => Err(unreadable),
-            // A patch is read only when there is something to apply it to.
+            // A missing object is reported before an undecodable patch.
             _ => verbs::find(cluster, path).and(Err(unreadable)),
         })?,
         None => object_body(path, &content_type, bytes)?,
@@ -315,13 +332,13 @@ fn written_answer(written: &Written, view: &View) -> Result<Response<Body>> {
     Ok(response)
 }
 
-/// Returns whether a resource has a form in protobuf.
-fn in_protobuf(path: &ObjectPath, form: Form) -> bool {
+/// Returns whether a form of a resource can be encoded in protobuf.
+fn in_protobuf(path: &ObjectPath, form: ObjectForm) -> bool {
     let (api_version, kind) = expected_kind(path);
     match form {
-        Form::Object => protobuf::is_known(&api_version, kind),
-        Form::Metadata => true,
-        Form::Table | Form::Discovery => false,
+        ObjectForm::Object => protobuf::is_known(&api_version, kind),
+        ObjectForm::Metadata => true,
+        ObjectForm::Table | ObjectForm::Discovery => false,
     }
 }
 

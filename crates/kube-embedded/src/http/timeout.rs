@@ -1,11 +1,11 @@
-//! The `timeout` parameter, which is only checked: requests are answered at once.
+//! Checks the `timeout` parameter. It has no effect, because responses are immediate.
 
 use crate::request::Query;
 use crate::status::{Result, Status};
 
 const UNITS: [&str; 8] = ["ns", "us", "µs", "μs", "ms", "s", "m", "h"];
 
-/// Refuses a timeout that is no duration as Go writes them.
+/// Rejects a timeout that is not a duration in Go's format.
 pub(super) fn check(query: &Query) -> Result<()> {
     let text = query.text("timeout");
     if text.is_empty() {
@@ -45,7 +45,7 @@ fn duration(text: &str) -> Result<(), String> {
     Ok(())
 }
 
-/// Splits off the digits at the beginning.
+/// Splits text after its leading digits.
 fn digits(text: &str) -> (&str, &str) {
     let end = text.find(|c: char| !c.is_ascii_digit());
     text.split_at(end.unwrap_or(text.len()))
@@ -56,7 +56,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn durations_are_read_as_go_reads_them() {
+    fn durations_are_parsed_like_in_go() {
         for valid in ["0", "0s", "3m", "1.5h2m", "-5s", "+.5ms", "1.µs"] {
             assert_eq!(duration(valid), Ok(()), "{valid}");
         }

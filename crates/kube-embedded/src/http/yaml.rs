@@ -1,4 +1,4 @@
-//! YAML, of which JSON is a part.
+//! Decodes YAML, including JSON.
 
 use std::collections::HashSet;
 use std::fmt;
@@ -9,19 +9,19 @@ use serde_saphyr::{DuplicateKeyPolicy, Options, Spanned};
 
 use crate::schema::strict::duplicate_fields;
 
-/// As many duplicate keys as are reported at most.
-const LIMIT: usize = 100;
+/// Maximum number of reported duplicate keys.
+const MAX_DUPLICATES: usize = 100;
 
-/// A document, and its duplicate keys in the words of Go's reader.
+/// A document, and messages about its duplicate keys in Go's wording.
 pub(super) struct Document {
     pub(super) value: Value,
-    /// Such as `line 9: key "foo" already set in map`.
+    /// For example `line 9: key "foo" already set in map`.
     pub(super) duplicate_keys: Vec<String>,
 }
 
-/// Reads a document. Of a duplicate key the last value counts.
+/// Decodes a document. Of duplicate keys, the last value is used.
 pub(super) fn read(bytes: &[u8]) -> Result<Document, String> {
-    // JSON is YAML, and by far the more common of the two.
+    // Most documents are JSON, which has a faster decoder.
     if let Ok(value) = serde_json::from_slice(bytes) {
         let text = String::from_utf8_lossy(bytes);
         let duplicate_keys = if duplicate_fields(&text).is_empty() {
@@ -43,7 +43,7 @@ pub(super) fn read(bytes: &[u8]) -> Result<Document, String> {
         if text.contains("budget breached") {
             return "yaml: document contains excessive aliasing".into();
         }
-        // The lines below the first one show the place in the document.
+        // The following lines quote the document.
         let first = text.lines().next().unwrap_or_default();
         format!("yaml: {}", first.strip_prefix("error: ").unwrap_or(first))
     })?;
@@ -61,19 +61,19 @@ fn options() -> Options {
 
 fn duplicate_keys(text: &str) -> Vec<String> {
     let mut found = Vec::new();
-    // What cannot be read is reported by the reader of the values.
+    // The decoder of the values reports syntax errors.
     let _broken = serde_saphyr::with_deserializer_from_str_with_options(text, options(), |deserializer| {
-        Keys { found: &mut found }.deserialize(deserializer)
+        DuplicateKeyVisitor { found: &mut found }.deserialize(deserializer)
     });
     found
 }
 
 /// Collects duplicate keys.
-struct Keys<'a> {
+struct DuplicateKeyVisitor<'a> {
     found: &'a mut Vec<String>,
 }
 
-impl<'de> DeserializeSeed<'de> for Keys<'_> {
+impl<'de> DeserializeSeed<'de> for DuplicateKeyVisitor<'_> {
     type Value = ();
 
     fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
@@ -81,7 +81,7 @@ impl<'de> DeserializeSeed<'de> for Keys<'_> {
     }
 }
 
-impl<'de> Visitor<'de> for Keys<'_> {
+impl<'de> Visitor<'de> for DuplicateKeyVisitor<'_> {
     type Value = ();
 
     fn expecting(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -91,19 +91,22 @@ impl<'de> Visitor<'de> for Keys<'_> {
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
         let mut known = HashSet::new();
         while let Some(key) = map.next_key::<Spanned<String>>()? {
-            if known.contains(&key.value) && self.found.len() < LIMIT {
+            if known.contains(&key.value) && self.found.len() < MAX_DUPLICATES {
                 let line = key.referenced.line();
                 self.found
                     .push(format!("line {line}: key {:?} already set in map", key.value));
             }
             known.insert(key.value);
-            map.next_value_seed(Keys { found: self.found })?;
+            map.next_value_seed(DuplicateKeyVisitor { found: self.found })?;
         }
         Ok(())
     }
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<(), A::Error> {
-        while items.next_element_seed(Keys { found: self.found })?.is_some() {}
+        while items
+            .next_element_seed(DuplicateKeyVisitor { found: self.found })?
+            .is_some()
+        {}
         Ok(())
     }
 
@@ -174,14 +177,17 @@ mod tests {
     }
 
     #[test]
-    fn the_last_of_two_values_counts() {
+    fn the_last_duplicate_key_is_used() {
         for text in ["foo: one\nfoo: two\n", r#"{"foo": "one", "foo": "two"}"#] {
             let document = read(text.as_bytes()).unwrap();
             assert_eq!(document.value, json!({ "foo": "two" }));
             assert_eq!(document.duplicate_keys.len(), 1, "{text}");
         }
-        let many = "foo: one\n".repeat(LIMIT + 10);
-        assert_eq!(read(many.as_bytes()).unwrap().duplicate_keys.len(), LIMIT);
+        let many = "foo: one\n".repeat(MAX_DUPLICATES + 10);
+        assert_eq!(
+            read(many.as_bytes()).unwrap().duplicate_keys.len(),
+            MAX_DUPLICATES
+        );
         assert!(read(b"foo: one\nbar: one\n").unwrap().duplicate_keys.is_empty());
     }
 }

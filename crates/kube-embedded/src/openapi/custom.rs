@@ -1,9 +1,9 @@
-//! The schemas of custom resources, completed as the real server completes them.
+//! The schemas of custom resources, with the additions of the real server.
 
 use serde_json::{Map, Value, json};
 
 use super::schemas::Schemas;
-use super::{Flavor, ResourceDoc};
+use super::{OpenApiVersion, ResourceDoc};
 
 const CONVENTIONS: &str =
     "https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md";
@@ -16,17 +16,17 @@ const EMBEDDED_API_VERSION: &str =
 const EMBEDDED_KIND: &str = "kind is a string value representing the type of this object. In CamelCase.";
 
 impl Schemas<'_> {
-    /// The schema of a custom resource: as it was given, with the fields all resources have.
+    /// Returns the schema of a custom resource, with the fields that all resources have.
     pub(super) fn custom(&mut self, schema: &Value) -> Value {
         if !schema.is_object() {
             return json!({ "type": "object" });
         }
-        // With version 2, clients would take the fields that are named for the only ones.
-        if self.flavor == Flavor::V2 && preserves_unknown(schema) {
+        // With version 2, clients would reject unknown fields.
+        if self.version == OpenApiVersion::V2 && preserves_unknown(schema) {
             return json!({ "type": "object" });
         }
         let mut schema = schema.clone();
-        if self.flavor == Flavor::V2 {
+        if self.version == OpenApiVersion::V2 {
             to_version_2(&mut schema);
         }
         self.complete_embedded(&mut schema);
@@ -34,7 +34,7 @@ impl Schemas<'_> {
         schema
     }
 
-    /// The schema of a list of custom resources.
+    /// Returns the schema of a list of custom resources.
     pub(super) fn custom_list(&mut self, resource: &ResourceDoc<'_>) -> Value {
         let items = json!({
             "description": described(&format!("List of {}.", resource.plural), ""),
@@ -49,7 +49,7 @@ impl Schemas<'_> {
             "properties": {
                 "apiVersion": text(API_VERSION, "#resources"),
                 "kind": text(KIND, "#types-kinds"),
-                "metadata": self.referring(metadata, described("Standard list metadata.", "#types-kinds")),
+                "metadata": self.with_description(metadata, described("Standard list metadata.", "#types-kinds")),
                 "items": items,
             },
         })
@@ -57,7 +57,7 @@ impl Schemas<'_> {
 
     fn add_meta(&mut self, schema: &mut Value, api_version: &str, kind: &str) {
         let metadata = self.meta("ObjectMeta");
-        let metadata = self.referring(metadata, described("Standard object's metadata.", "#metadata"));
+        let metadata = self.with_description(metadata, described("Standard object's metadata.", "#metadata"));
         if !schema["properties"].is_object() {
             schema["properties"] = json!({});
         }
@@ -67,20 +67,20 @@ impl Schemas<'_> {
         properties["metadata"] = metadata;
     }
 
-    /// A reference with a description: beside a reference, version 3 ignores other keywords.
-    fn referring(&self, reference: Value, description: String) -> Value {
-        let mut schema = match self.flavor {
-            Flavor::V2 => reference,
-            Flavor::V3 => json!({ "allOf": [reference] }),
+    /// Returns a reference with a description. Version 3 ignores other keywords beside a reference.
+    fn with_description(&self, reference: Value, description: String) -> Value {
+        let mut schema = match self.version {
+            OpenApiVersion::V2 => reference,
+            OpenApiVersion::V3 => json!({ "allOf": [reference] }),
         };
         schema["description"] = description.into();
         schema
     }
 
-    /// Adds to resources within a resource the fields all resources have.
+    /// Adds the fields that all resources have to embedded resources.
     fn complete_embedded(&mut self, schema: &mut Value) {
         for_each_inner(schema, |inner| self.complete_embedded(inner));
-        let is_open = self.flavor == Flavor::V2 && preserves_unknown(schema);
+        let is_open = self.version == OpenApiVersion::V2 && preserves_unknown(schema);
         if schema["x-kubernetes-embedded-resource"] != true || is_open {
             return;
         }
@@ -108,7 +108,7 @@ fn described(what: &str, section: &str) -> String {
     format!("{what} More info: {CONVENTIONS}{section}")
 }
 
-/// Leaves out what version 2 cannot express, and types that kubectl would take for closed ones.
+/// Removes what version 2 does not support, and types for which kubectl would reject unknown fields.
 fn to_version_2(schema: &mut Value) {
     let preserves = preserves_unknown(schema);
     let Some(fields) = schema.as_object_mut() else {
@@ -134,7 +134,7 @@ fn to_version_2(schema: &mut Value) {
     for_each_inner(schema, to_version_2);
 }
 
-/// A field that may be null is no longer required.
+/// Removes nullable fields from the required ones.
 fn require_only_non_null(fields: &mut Map<String, Value>) {
     let nullable: Vec<String> = match fields.get("properties") {
         Some(Value::Object(properties)) => {

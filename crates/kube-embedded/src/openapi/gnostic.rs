@@ -1,13 +1,13 @@
-//! `/openapi/v2` in protobuf, as much of it as kubectl reads: which kinds take which parameters of a patch.
+//! `/openapi/v2` in protobuf, reduced to what kubectl reads: the parameters of patches by kind.
 //!
-//! kubectl asks for it when it does not know a kind, and gives up when it cannot have it.
+//! kubectl requests it for unknown kinds, and fails without it.
 
 use super::ResourceDoc;
 
-/// The parameters of a patch that clients look for.
+/// The parameters of a patch that clients look up.
 const PARAMETERS: [&str; 5] = ["dryRun", "fieldManager", "fieldValidation", "force", "pretty"];
 
-/// The document for these resources.
+/// Returns the document of these resources.
 pub(crate) fn document(resources: &[ResourceDoc<'_>], title: &str, version: &str) -> Vec<u8> {
     let mut paths = Vec::new();
     for resource in resources.iter().filter(|r| r.verbs.contains(&"patch")) {
@@ -32,12 +32,12 @@ fn path(resource: &ResourceDoc<'_>) -> String {
     format!("{prefix}{scope}/{}/{{name}}", resource.plural)
 }
 
-/// An operation: its parameters, and the kind it is about.
+/// Encodes an operation: its parameters and its kind.
 fn patch(resource: &ResourceDoc<'_>) -> Vec<u8> {
     let mut operation = Vec::new();
     for name in PARAMETERS {
         let query = [text(2, "query"), text(4, name), text(6, "string")].concat();
-        // A parameter that is not the body, of the kind that stands in the query.
+        // A parameter in the query.
         operation.extend(field(8, &field(1, &field(2, &field(3, &query)))));
     }
     let kind = format!(
@@ -57,7 +57,7 @@ fn text(number: u8, value: &str) -> Vec<u8> {
     field(number, value.as_bytes())
 }
 
-/// A field of a protobuf message that holds bytes: text, or a message.
+/// Encodes a protobuf field with bytes: text or a message.
 fn field(number: u8, content: &[u8]) -> Vec<u8> {
     let mut out = vec![number << 3 | 2];
     let mut length = content.len();

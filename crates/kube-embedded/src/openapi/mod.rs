@@ -1,8 +1,8 @@
-//! The OpenAPI documents: what clients read to learn fields, patch strategies and query parameters.
+//! The OpenAPI documents, from which clients read fields, patch strategies and query parameters.
 //!
-//! kubectl works from version 3: one document for each group version, found through an index. It asks for version 2 only
-//! as a fallback, in protobuf, and lives without it. Descriptions of built-in kinds are left out; types, required fields, merge keys,
-//! patch strategies, group-version-kinds and parameters are all there.
+//! kubectl uses version 3, which has an index and a document for each group version. Version 2 in protobuf is a
+//! fallback. The documents contain types, required fields, merge keys, patch strategies, group-version-kinds and
+//! parameters, but no descriptions of built-in kinds.
 
 mod custom;
 mod gnostic;
@@ -20,12 +20,12 @@ use crate::schema::Types;
 
 /// A version of OpenAPI.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Flavor {
+enum OpenApiVersion {
     V2,
     V3,
 }
 
-/// A resource as the documents show it.
+/// A resource in the documents.
 #[derive(Debug, Clone)]
 pub(crate) struct ResourceDoc<'a> {
     /// Empty for the core group.
@@ -35,16 +35,16 @@ pub(crate) struct ResourceDoc<'a> {
     pub(crate) list_kind: String,
     pub(crate) plural: &'a str,
     pub(crate) namespaced: bool,
-    /// OpenAPI name of the type, such as `io.k8s.api.core.v1.Pod`.
+    /// OpenAPI name of the type, for example `io.k8s.api.core.v1.Pod`.
     pub(crate) type_name: String,
-    /// The schema of a custom resource; built-in kinds have theirs in [`Types`].
+    /// The schema of a custom resource. Those of built-in kinds are in [`Types`].
     pub(crate) schema: Option<&'a Value>,
-    /// `get`, `list`, `create` and so on.
+    /// For example `get`, `list` and `create`.
     pub(crate) verbs: Vec<&'a str>,
     pub(crate) subresources: Vec<SubresourceDoc<'a>>,
 }
 
-/// A subresource of a [`ResourceDoc`], with the kind it answers with.
+/// A subresource of a [`ResourceDoc`], with the kind of its responses.
 #[derive(Debug, Clone)]
 pub(crate) struct SubresourceDoc<'a> {
     pub(crate) name: &'a str,
@@ -55,7 +55,7 @@ pub(crate) struct SubresourceDoc<'a> {
 }
 
 impl<'a> ResourceDoc<'a> {
-    /// A version of a custom kind.
+    /// Describes a version of a custom kind.
     pub(crate) fn of_custom(kind: &'a CustomKind, version: &'a CustomVersion) -> ResourceDoc<'a> {
         let verbs = "create delete deletecollection get list patch update watch";
         let own = version.status.then(|| SubresourceDoc {
@@ -86,7 +86,7 @@ impl<'a> ResourceDoc<'a> {
         }
     }
 
-    /// Name of the list's type.
+    /// Returns the name of the list's type.
     fn list_type(&self) -> String {
         match self.schema {
             None => format!("{}List", self.type_name),
@@ -95,7 +95,7 @@ impl<'a> ResourceDoc<'a> {
     }
 }
 
-/// The key of a group version in the index, which is also the end of its document's path: `apis/apps/v1`.
+/// Returns the key of a group version in the index, which also ends the path of its document: `apis/apps/v1`.
 pub(crate) fn v3_key(group: &str, version: &str) -> String {
     match group {
         "" => format!("api/{version}"),
@@ -103,7 +103,7 @@ pub(crate) fn v3_key(group: &str, version: &str) -> String {
     }
 }
 
-/// The answer to `/openapi/v3`: where the documents are. The hash in an address changes with its document.
+/// Returns the response to `/openapi/v3`: the paths of the documents. The hash in a path changes with the document.
 pub(crate) fn v3_index<'a>(documents: impl IntoIterator<Item = (&'a str, &'a str, &'a [u8])>) -> Value {
     let paths: Map<String, Value> = documents
         .into_iter()
@@ -116,9 +116,9 @@ pub(crate) fn v3_index<'a>(documents: impl IntoIterator<Item = (&'a str, &'a str
     json!({ "paths": paths })
 }
 
-/// A text that is the same for the same content.
+/// Returns a hash of a document.
 fn hash(document: &[u8]) -> String {
-    // FNV-1a over 128 bits: changes have to show, nobody has to be kept from forging.
+    // FNV-1a with 128 bits, which need not resist forgery.
     let mut state: u128 = 0x6c62_272e_07bb_0142_62b8_2175_6295_c58d;
     for byte in document {
         state ^= u128::from(*byte);
@@ -127,9 +127,9 @@ fn hash(document: &[u8]) -> String {
     format!("{state:032X}")
 }
 
-/// The answer to `/openapi/v3/apis/<group>/<version>`, for the resources of that group version.
+/// Returns the response to `/openapi/v3/apis/<group>/<version>`, for the resources of that group version.
 pub(crate) fn v3_document(group: &str, version: &str, resources: &[ResourceDoc<'_>], types: &Types) -> Value {
-    let mut schemas = Schemas::new(Flavor::V3, types);
+    let mut schemas = Schemas::new(OpenApiVersion::V3, types);
     let mut paths = Map::new();
     let own = || {
         resources
@@ -140,7 +140,7 @@ pub(crate) fn v3_document(group: &str, version: &str, resources: &[ResourceDoc<'
         operations::add_root(&mut paths, group, version, &mut schemas);
     }
     for resource in own() {
-        operations::add(&mut paths, Flavor::V3, resource, &mut schemas);
+        operations::add(&mut paths, OpenApiVersion::V3, resource, &mut schemas);
     }
     json!({
         "openapi": "3.0.0",
@@ -150,12 +150,12 @@ pub(crate) fn v3_document(group: &str, version: &str, resources: &[ResourceDoc<'
     })
 }
 
-/// The answer to `/openapi/v2`, in JSON.
+/// Returns the response to `/openapi/v2` in JSON.
 pub(crate) fn v2_document(resources: &[ResourceDoc<'_>], types: &Types) -> Value {
-    let mut schemas = Schemas::new(Flavor::V2, types);
+    let mut schemas = Schemas::new(OpenApiVersion::V2, types);
     let mut paths = Map::new();
     for resource in resources {
-        operations::add(&mut paths, Flavor::V2, resource, &mut schemas);
+        operations::add(&mut paths, OpenApiVersion::V2, resource, &mut schemas);
     }
     json!({
         "swagger": "2.0",
@@ -165,7 +165,7 @@ pub(crate) fn v2_document(resources: &[ResourceDoc<'_>], types: &Types) -> Value
     })
 }
 
-/// The answer to `/openapi/v2`, in protobuf: only what tells whether a kind takes a parameter.
+/// Returns the response to `/openapi/v2` in protobuf, which only contains the parameters of patches.
 pub(crate) fn v2_protobuf(resources: &[ResourceDoc<'_>]) -> Vec<u8> {
     let info = info();
     let text = |name: &str| info[name].as_str().unwrap_or_default().to_owned();

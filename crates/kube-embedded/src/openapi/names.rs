@@ -1,6 +1,6 @@
 //! Names in the documents.
 
-/// The name of a built-in type, found by its kind: the first part of a group is the name of its package.
+/// Returns the name of a built-in type. The first part of the group is the name of its package.
 pub(super) fn builtin_type(group: &str, version: &str, kind: &str) -> String {
     let package = match group {
         "" => "core",
@@ -9,7 +9,7 @@ pub(super) fn builtin_type(group: &str, version: &str, kind: &str) -> String {
     format!("io.k8s.api.{package}.{version}.{kind}")
 }
 
-/// Parts of a group's name without the domain of Kubernetes.
+/// Returns the parts of a group's name without the domain of Kubernetes.
 fn words(group: &str) -> Vec<&str> {
     match group {
         "" => vec!["core"],
@@ -21,24 +21,24 @@ fn words(group: &str) -> Vec<&str> {
     }
 }
 
-/// `status` as `Status`.
-pub(super) fn capital(word: &str) -> String {
+/// Converts `status` to `Status`.
+pub(super) fn capitalize(word: &str) -> String {
     let mut chars = word.chars();
     chars.next().map_or_else(String::new, |first| {
         first.to_uppercase().collect::<String>() + chars.as_str()
     })
 }
 
-/// `rbacAuthorization_v1`.
+/// Returns a tag such as `rbacAuthorization_v1`.
 pub(super) fn tag(group: &str, version: &str) -> String {
     let mut words = words(group).into_iter();
     let first = words.next().unwrap_or_default().to_owned();
-    let rest: String = words.map(capital).collect();
+    let rest: String = words.map(capitalize).collect();
     format!("{first}{rest}_{version}")
 }
 
-/// `RbacAuthorizationV1`.
+/// Returns a part of operation ids such as `RbacAuthorizationV1`.
 pub(super) fn operation_part(group: &str, version: &str) -> String {
-    let group: String = words(group).into_iter().map(capital).collect();
-    format!("{group}{}", capital(version))
+    let group: String = words(group).into_iter().map(capitalize).collect();
+    format!("{group}{}", capitalize(version))
 }

@@ -3,11 +3,11 @@
 use serde_json::{Map, Value, json};
 
 use super::schemas::Schemas;
-use super::{Flavor, ResourceDoc, SubresourceDoc, names};
+use super::{OpenApiVersion, ResourceDoc, SubresourceDoc, names};
 
-/// What an operation does, in the words of `x-kubernetes-action`.
+/// The kind of an operation, as in `x-kubernetes-action`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Action {
+enum OperationKind {
     List,
     Create,
     DeleteCollection,
@@ -17,22 +17,22 @@ enum Action {
     Delete,
 }
 
-impl Action {
-    /// Verb of the resource, method, name of the action, and how its operation's name begins.
+impl OperationKind {
+    /// Returns the verb of the resource, the method, the name of the action, and the prefix of operation ids.
     fn words(self) -> (&'static str, &'static str, &'static str, &'static str) {
         match self {
-            Action::List => ("list", "get", "list", "list"),
-            Action::Create => ("create", "post", "post", "create"),
-            Action::DeleteCollection => (
+            OperationKind::List => ("list", "get", "list", "list"),
+            OperationKind::Create => ("create", "post", "post", "create"),
+            OperationKind::DeleteCollection => (
                 "deletecollection",
                 "delete",
                 "deletecollection",
                 "deleteCollection",
             ),
-            Action::Get => ("get", "get", "get", "read"),
-            Action::Replace => ("update", "put", "put", "replace"),
-            Action::Patch => ("patch", "patch", "patch", "patch"),
-            Action::Delete => ("delete", "delete", "delete", "delete"),
+            OperationKind::Get => ("get", "get", "get", "read"),
+            OperationKind::Replace => ("update", "put", "put", "replace"),
+            OperationKind::Patch => ("patch", "patch", "patch", "patch"),
+            OperationKind::Delete => ("delete", "delete", "delete", "delete"),
         }
     }
 
@@ -56,23 +56,23 @@ impl Action {
             ("fieldValidation", "string"),
         ];
         match self {
-            Action::List => SELECT,
-            Action::Create | Action::Replace => WRITE,
-            Action::Get => &[],
-            Action::Patch => &[
+            OperationKind::List => SELECT,
+            OperationKind::Create | OperationKind::Replace => WRITE,
+            OperationKind::Get => &[],
+            OperationKind::Patch => &[
                 ("dryRun", "string"),
                 ("fieldManager", "string"),
                 ("fieldValidation", "string"),
                 ("force", "boolean"),
             ],
-            Action::Delete => &[
+            OperationKind::Delete => &[
                 ("dryRun", "string"),
                 ("gracePeriodSeconds", "integer"),
                 ("ignoreStoreReadErrorWithClusterBreakingPotential", "boolean"),
                 ("orphanDependents", "boolean"),
                 ("propagationPolicy", "string"),
             ],
-            Action::DeleteCollection => &[
+            OperationKind::DeleteCollection => &[
                 ("continue", "string"),
                 ("dryRun", "string"),
                 ("fieldSelector", "string"),
@@ -92,8 +92,8 @@ impl Action {
     }
 }
 
-/// Most kinds answer a deletion with a `Status`; these with the object that is gone or going.
-fn answers_with_the_deleted(resource: &ResourceDoc<'_>) -> bool {
+/// Returns whether a deletion responds with the deleted object. Those of most kinds respond with a `Status`.
+fn responds_with_object(resource: &ResourceDoc<'_>) -> bool {
     match resource.group {
         "" => matches!(
             resource.plural,
@@ -152,7 +152,7 @@ pub(super) fn add_root(
 /// Adds the paths of a resource and its subresources.
 pub(super) fn add(
     paths: &mut Map<String, Value>,
-    flavor: Flavor,
+    flavor: OpenApiVersion,
     resource: &ResourceDoc<'_>,
     schemas: &mut Schemas<'_>,
 ) {
@@ -175,16 +175,25 @@ pub(super) fn add(
     documents.path(
         paths,
         &collection,
-        &[Action::List, Action::Create, Action::DeleteCollection],
+        &[
+            OperationKind::List,
+            OperationKind::Create,
+            OperationKind::DeleteCollection,
+        ],
     );
     documents.path(
         paths,
         &item,
-        &[Action::Get, Action::Replace, Action::Patch, Action::Delete],
+        &[
+            OperationKind::Get,
+            OperationKind::Replace,
+            OperationKind::Patch,
+            OperationKind::Delete,
+        ],
     );
     if resource.namespaced && resource.verbs.contains(&"list") {
         let everywhere = format!("{root}/{}", resource.plural);
-        let operation = documents.operation(Action::List, None, true);
+        let operation = documents.operation(OperationKind::List, None, true);
         let parameters = documents.path_parameters(&everywhere);
         paths.insert(everywhere, json!({ "get": operation, "parameters": parameters }));
     }
@@ -194,13 +203,13 @@ pub(super) fn add(
 }
 
 struct Documents<'d, 'r, 't> {
-    flavor: Flavor,
+    flavor: OpenApiVersion,
     resource: &'d ResourceDoc<'r>,
     schemas: &'d mut Schemas<'t>,
 }
 
 impl Documents<'_, '_, '_> {
-    fn path(&mut self, paths: &mut Map<String, Value>, path: &str, actions: &[Action]) {
+    fn path(&mut self, paths: &mut Map<String, Value>, path: &str, actions: &[OperationKind]) {
         let mut operations = Map::new();
         for action in actions {
             let (verb, method, ..) = action.words();
@@ -218,11 +227,11 @@ impl Documents<'_, '_, '_> {
         let path = format!("{item}/{}", subresource.name);
         let mut operations = Map::new();
         for action in [
-            Action::Get,
-            Action::Create,
-            Action::Replace,
-            Action::Patch,
-            Action::Delete,
+            OperationKind::Get,
+            OperationKind::Create,
+            OperationKind::Replace,
+            OperationKind::Patch,
+            OperationKind::Delete,
         ] {
             let (verb, method, ..) = action.words();
             if subresource.verbs.contains(&verb) {
@@ -238,13 +247,13 @@ impl Documents<'_, '_, '_> {
         paths.insert(path, operations.into());
     }
 
-    /// An operation that connects a client with something behind the resource.
+    /// Returns an operation that connects a client to something behind the resource.
     fn connection(&self, method: &str, subresource: &SubresourceDoc<'_>) -> Value {
         let resource = self.resource;
         let part = names::operation_part(resource.group, resource.version);
-        let method = names::capital(method);
+        let method = names::capitalize(method);
         let scope = if resource.namespaced { "Namespaced" } else { "" };
-        let tail = names::capital(subresource.name);
+        let tail = names::capitalize(subresource.name);
         let mut operation = json!({
             "tags": [names::tag(resource.group, resource.version)],
             "operationId": format!("connect{part}{method}{scope}{}{tail}", resource.kind),
@@ -257,14 +266,14 @@ impl Documents<'_, '_, '_> {
         });
         let text = json!({ "type": "string" });
         let answer = match self.flavor {
-            Flavor::V2 => json!({ "description": "OK", "schema": text }),
-            Flavor::V3 => json!({ "description": "OK", "content": { "*/*": { "schema": text } } }),
+            OpenApiVersion::V2 => json!({ "description": "OK", "schema": text }),
+            OpenApiVersion::V3 => json!({ "description": "OK", "content": { "*/*": { "schema": text } } }),
         };
         operation["responses"] = json!({ "200": answer, "401": { "description": "Unauthorized" } });
         operation
     }
 
-    /// Parameters of all operations of a path.
+    /// Returns the parameters of all operations of a path.
     fn path_parameters(&self, path: &str) -> Value {
         let in_path = ["name", "namespace"]
             .into_iter()
@@ -282,8 +291,8 @@ impl Documents<'_, '_, '_> {
 
     fn parameter(&self, name: &str, place: &str, kind: &str) -> Value {
         match self.flavor {
-            Flavor::V2 => json!({ "name": name, "in": place, "type": kind, "uniqueItems": true }),
-            Flavor::V3 => {
+            OpenApiVersion::V2 => json!({ "name": name, "in": place, "type": kind, "uniqueItems": true }),
+            OpenApiVersion::V3 => {
                 json!({ "name": name, "in": place, "schema": { "type": kind, "uniqueItems": true } })
             }
         }
@@ -291,7 +300,7 @@ impl Documents<'_, '_, '_> {
 
     fn operation(
         &mut self,
-        action: Action,
+        action: OperationKind,
         subresource: Option<&SubresourceDoc<'_>>,
         everywhere: bool,
     ) -> Value {
@@ -301,9 +310,9 @@ impl Documents<'_, '_, '_> {
             None => (resource.group, resource.version, resource.kind),
         };
         let answer = match (action, subresource) {
-            (Action::List, _) => self.schemas.list(resource),
-            (Action::DeleteCollection, None) => self.schemas.meta("Status"),
-            (Action::Delete, None) if !answers_with_the_deleted(resource) => self.schemas.meta("Status"),
+            (OperationKind::List, _) => self.schemas.list(resource),
+            (OperationKind::DeleteCollection, None) => self.schemas.meta("Status"),
+            (OperationKind::Delete, None) if !responds_with_object(resource) => self.schemas.meta("Status"),
             (_, Some(sub)) if sub.name == "log" => json!({ "type": "string" }),
             (_, Some(sub)) if (sub.group, sub.kind) != (resource.group, resource.kind) => {
                 self.schemas.kind(group, version, kind)
@@ -323,10 +332,12 @@ impl Documents<'_, '_, '_> {
             .map(|(name, kind)| self.parameter(name, "query", kind));
         let mut parameters: Vec<Value> = parameters.collect();
         let body = match action {
-            Action::Create | Action::Replace => Some(answer.clone()),
-            Action::Patch => Some(self.schemas.meta("Patch")),
-            Action::Delete | Action::DeleteCollection => Some(self.schemas.meta("DeleteOptions")),
-            Action::List | Action::Get => None,
+            OperationKind::Create | OperationKind::Replace => Some(answer.clone()),
+            OperationKind::Patch => Some(self.schemas.meta("Patch")),
+            OperationKind::Delete | OperationKind::DeleteCollection => {
+                Some(self.schemas.meta("DeleteOptions"))
+            }
+            OperationKind::List | OperationKind::Get => None,
         };
         if let Some(body) = body {
             self.add_body(&mut operation, &mut parameters, action, &body);
@@ -340,14 +351,14 @@ impl Documents<'_, '_, '_> {
 
     fn operation_id(
         &self,
-        action: Action,
+        action: OperationKind,
         subresource: Option<&SubresourceDoc<'_>>,
         everywhere: bool,
     ) -> String {
         let resource = self.resource;
         let (_, _, _, prefix) = action.words();
         let (prefix, collection) = match action {
-            Action::DeleteCollection => ("delete", "Collection"),
+            OperationKind::DeleteCollection => ("delete", "Collection"),
             _ => (prefix, ""),
         };
         let part = names::operation_part(resource.group, resource.version);
@@ -357,21 +368,27 @@ impl Documents<'_, '_, '_> {
             ""
         };
         let tail = match subresource {
-            Some(sub) => names::capital(sub.name),
+            Some(sub) => names::capitalize(sub.name),
             None if everywhere => "ForAllNamespaces".to_owned(),
             None => String::new(),
         };
         format!("{prefix}{part}{collection}{scope}{}{tail}", resource.kind)
     }
 
-    fn add_body(&self, operation: &mut Value, parameters: &mut Vec<Value>, action: Action, body: &Value) {
+    fn add_body(
+        &self,
+        operation: &mut Value,
+        parameters: &mut Vec<Value>,
+        action: OperationKind,
+        body: &Value,
+    ) {
         let media: &[&str] = match (action, self.resource.schema.is_some()) {
-            (Action::Patch, true) => &[
+            (OperationKind::Patch, true) => &[
                 "application/apply-patch+yaml",
                 "application/json-patch+json",
                 "application/merge-patch+json",
             ],
-            (Action::Patch, false) => &[
+            (OperationKind::Patch, false) => &[
                 "application/apply-patch+yaml",
                 "application/json-patch+json",
                 "application/merge-patch+json",
@@ -380,9 +397,9 @@ impl Documents<'_, '_, '_> {
             (_, false) => &["*/*"],
             (_, true) => &["application/json", "application/yaml"],
         };
-        let required = !matches!(action, Action::Delete | Action::DeleteCollection);
+        let required = !matches!(action, OperationKind::Delete | OperationKind::DeleteCollection);
         match self.flavor {
-            Flavor::V2 => {
+            OpenApiVersion::V2 => {
                 operation["consumes"] = media.into();
                 let mut parameter = json!({ "name": "body", "in": "body", "schema": body });
                 if required {
@@ -390,7 +407,7 @@ impl Documents<'_, '_, '_> {
                 }
                 parameters.insert(0, parameter);
             }
-            Flavor::V3 => {
+            OpenApiVersion::V3 => {
                 let content: Map<String, Value> = media
                     .iter()
                     .map(|m| ((*m).to_owned(), json!({ "schema": body })))
@@ -403,18 +420,20 @@ impl Documents<'_, '_, '_> {
         }
     }
 
-    fn responses(&self, action: Action, answer: &Value) -> Value {
+    fn responses(&self, action: OperationKind, answer: &Value) -> Value {
         let codes: &[(&str, &str)] = match action {
-            Action::Create => &[("200", "OK"), ("201", "Created"), ("202", "Accepted")],
-            Action::Replace | Action::Patch => &[("200", "OK"), ("201", "Created")],
-            Action::Delete => &[("200", "OK"), ("202", "Accepted")],
-            Action::List | Action::Get | Action::DeleteCollection => &[("200", "OK")],
+            OperationKind::Create => &[("200", "OK"), ("201", "Created"), ("202", "Accepted")],
+            OperationKind::Replace | OperationKind::Patch => &[("200", "OK"), ("201", "Created")],
+            OperationKind::Delete => &[("200", "OK"), ("202", "Accepted")],
+            OperationKind::List | OperationKind::Get | OperationKind::DeleteCollection => &[("200", "OK")],
         };
         let mut responses = Map::new();
         for (code, description) in codes {
             let response = match self.flavor {
-                Flavor::V2 => json!({ "description": description, "schema": answer }),
-                Flavor::V3 => json!({ "description": description, "content": self.content(action, answer) }),
+                OpenApiVersion::V2 => json!({ "description": description, "schema": answer }),
+                OpenApiVersion::V3 => {
+                    json!({ "description": description, "content": self.content(action, answer) })
+                }
             };
             responses.insert((*code).to_owned(), response);
         }
@@ -422,10 +441,10 @@ impl Documents<'_, '_, '_> {
         responses.into()
     }
 
-    fn content(&self, action: Action, answer: &Value) -> Value {
+    fn content(&self, action: OperationKind, answer: &Value) -> Value {
         let media: &[&str] = match self.resource.schema {
             Some(_) => &["application/json", "application/yaml"],
-            None if action == Action::List => &[
+            None if action == OperationKind::List => &[
                 "application/json",
                 "application/json;stream=watch",
                 "application/vnd.kubernetes.protobuf",

@@ -1,33 +1,33 @@
-//! The schemas of all types a document refers to.
+//! The schemas of all types in a document.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Map, Value, json};
 
-use super::{Flavor, ResourceDoc, names};
-use crate::schema::{Field, ListKind, Resolved, Shape, Struct, Type, TypeId, Types};
+use super::{OpenApiVersion, ResourceDoc, names};
+use crate::schema::{Field, ListKind, Resolved, Struct, Type, TypeId, TypeKind, Types};
 
 const META: &str = "io.k8s.apimachinery.pkg.apis.meta.v1";
 
-/// Collects schemas as they are asked for, with what they refer to.
+/// Collects schemas with all types that they reference.
 pub(super) struct Schemas<'t> {
-    pub(super) flavor: Flavor,
+    pub(super) version: OpenApiVersion,
     types: &'t Types,
     done: Map<String, Value>,
     kinds: BTreeMap<String, BTreeSet<(String, String, String)>>,
 }
 
 impl<'t> Schemas<'t> {
-    pub(super) fn new(flavor: Flavor, types: &'t Types) -> Schemas<'t> {
+    pub(super) fn new(version: OpenApiVersion, types: &'t Types) -> Schemas<'t> {
         Schemas {
-            flavor,
+            version,
             types,
             done: Map::new(),
             kinds: BTreeMap::new(),
         }
     }
 
-    /// All schemas, those of kinds with their group, version and kind.
+    /// Returns all schemas; those of kinds have their group, version and kind.
     pub(super) fn finish(mut self) -> Map<String, Value> {
         for (name, kinds) in &self.kinds {
             if let Some(schema) = self.done.get_mut(name) {
@@ -45,7 +45,7 @@ impl<'t> Schemas<'t> {
         self.kinds.entry(name.to_owned()).or_default().insert(kind);
     }
 
-    /// A reference to the type of a resource.
+    /// Returns a reference to the type of a resource.
     pub(super) fn resource(&mut self, resource: &ResourceDoc<'_>) -> Value {
         let name = &resource.type_name;
         self.is_kind(name, resource.group, resource.version, resource.kind);
@@ -61,7 +61,7 @@ impl<'t> Schemas<'t> {
         }
     }
 
-    /// A reference to the type of a resource's list.
+    /// Returns a reference to the type of a resource's list.
     pub(super) fn list(&mut self, resource: &ResourceDoc<'_>) -> Value {
         let name = resource.list_type();
         self.is_kind(&name, resource.group, resource.version, &resource.list_kind);
@@ -72,14 +72,14 @@ impl<'t> Schemas<'t> {
         self.named(&name)
     }
 
-    /// A reference to the type of a kind, by which a subresource answers.
+    /// Returns a reference to the type of a kind, for subresources.
     pub(super) fn kind(&mut self, group: &str, version: &str, kind: &str) -> Value {
         let name = names::builtin_type(group, version, kind);
         self.is_kind(&name, group, version, kind);
         self.named(&name)
     }
 
-    /// A reference to a type that all groups share, such as `Status`.
+    /// Returns a reference to a type that all groups share, for example `Status`.
     pub(super) fn meta(&mut self, kind: &str) -> Value {
         let name = format!("{META}.{kind}");
         if matches!(kind, "APIResourceList" | "DeleteOptions" | "Status") {
@@ -101,22 +101,22 @@ impl<'t> Schemas<'t> {
     }
 
     fn reference(&self, name: &str) -> Value {
-        match self.flavor {
-            Flavor::V2 => json!({ "$ref": format!("#/definitions/{name}") }),
-            Flavor::V3 => json!({ "$ref": format!("#/components/schemas/{name}") }),
+        match self.version {
+            OpenApiVersion::V2 => json!({ "$ref": format!("#/definitions/{name}") }),
+            OpenApiVersion::V3 => json!({ "$ref": format!("#/components/schemas/{name}") }),
         }
     }
 
     fn add(&mut self, id: TypeId) {
         let types = self.types;
         let def = types.get(id);
-        // The name is taken first: types may refer to themselves.
+        // The name is added first, because types may be recursive.
         self.done.insert(def.name.clone(), Value::Null);
-        let schema = match &def.shape {
-            // An empty schema would be anything; these are objects of any content.
-            Shape::Alias(Type::Any) if !def.name.contains("JSON") => json!({ "type": "object" }),
-            Shape::Alias(ty) => self.of(ty),
-            Shape::Struct(s) => self.structure(s),
+        let schema = match &def.kind {
+            // An empty schema would allow any value; these are objects with any content.
+            TypeKind::Alias(Type::Any) if !def.name.contains("JSON") => json!({ "type": "object" }),
+            TypeKind::Alias(ty) => self.of(ty),
+            TypeKind::Struct(s) => self.structure(s),
         };
         self.done.insert(def.name.clone(), schema);
     }
@@ -148,8 +148,8 @@ impl<'t> Schemas<'t> {
 
     fn field(&mut self, field: &Field) -> Value {
         let mut schema = self.of(&field.ty);
-        // Beside a reference, other keywords would be ignored in version 3.
-        if self.flavor == Flavor::V3 && schema.get("$ref").is_some() {
+        // Version 3 ignores other keywords beside a reference.
+        if self.version == OpenApiVersion::V3 && schema.get("$ref").is_some() {
             schema = json!({ "allOf": [schema] });
         }
         if let Some(default) = &field.default {
@@ -185,7 +185,7 @@ impl<'t> Schemas<'t> {
     }
 
     fn of(&mut self, ty: &Type) -> Value {
-        let v3 = self.flavor == Flavor::V3;
+        let v3 = self.version == OpenApiVersion::V3;
         match ty {
             Type::Quantity if v3 => json!({ "oneOf": [{ "type": "string" }, { "type": "number" }] }),
             Type::String | Type::Quantity => json!({ "type": "string" }),
@@ -212,7 +212,7 @@ impl<'t> Schemas<'t> {
     fn inner(&mut self, ty: &Type) -> Value {
         let schema = self.of(ty);
         let is_struct = matches!(self.types.resolve(ty), Resolved::Struct(_));
-        if self.flavor == Flavor::V3 && is_struct {
+        if self.version == OpenApiVersion::V3 && is_struct {
             return json!({ "allOf": [schema] });
         }
         schema

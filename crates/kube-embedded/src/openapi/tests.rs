@@ -10,7 +10,7 @@ fn group(text: &str) -> &str {
     if text == "-" { "" } else { text }
 }
 
-/// The built-in resources, from the table of kinds.
+/// Returns the built-in resources in the table of kinds.
 fn builtin() -> Vec<ResourceDoc<'static>> {
     let mut resources: Vec<ResourceDoc<'static>> = Vec::new();
     for line in KINDS.lines().filter(|l| !l.starts_with('#')) {
@@ -102,7 +102,7 @@ fn group_versions(resources: &[ResourceDoc<'static>]) -> BTreeSet<(&'static str,
 }
 
 #[test]
-fn every_reference_leads_somewhere() {
+fn all_references_have_a_target() {
     let resources = builtin();
     for (group, version) in group_versions(&resources) {
         let document = v3_document(group, version, &resources, Types::builtin());
@@ -129,7 +129,7 @@ fn every_reference_leads_somewhere() {
 }
 
 #[test]
-fn a_patch_says_which_parameters_it_takes() {
+fn patches_have_their_parameters() {
     let document = v3_document("apps", "v1", &builtin(), Types::builtin());
     let patch = &document["paths"]["/apis/apps/v1/namespaces/{namespace}/deployments/{name}"]["patch"];
     assert_eq!(patch["operationId"], "patchAppsV1NamespacedDeployment");
@@ -168,7 +168,7 @@ fn a_patch_says_which_parameters_it_takes() {
 }
 
 #[test]
-fn a_custom_kind_brings_its_schema() {
+fn custom_kinds_have_their_schema() {
     let kind = gizmo();
     let resource = ResourceDoc::of_custom(&kind, kind.version("v1").expect("v1"));
     let document = v3_document(
@@ -212,7 +212,7 @@ fn a_custom_kind_brings_its_schema() {
     );
 }
 
-/// The schema of a custom resource in version 2.
+/// Returns the schema of a custom resource in version 2.
 fn version_2(schema: &Value) -> Value {
     let mut kind = gizmo();
     for version in &mut kind.versions {
@@ -224,7 +224,7 @@ fn version_2(schema: &Value) -> Value {
 }
 
 #[test]
-fn version_2_says_nothing_about_the_fields_of_an_open_resource() {
+fn version_2_omits_the_fields_of_resources_with_unknown_fields() {
     let open = json!({
         "type": "object",
         "description": "Open",
@@ -248,7 +248,7 @@ fn version_2_says_nothing_about_the_fields_of_an_open_resource() {
 }
 
 #[test]
-fn version_2_does_not_require_what_may_be_null() {
+fn version_2_does_not_require_nullable_fields() {
     let schema = version_2(&json!({
         "type": "object",
         "properties": {
@@ -273,7 +273,7 @@ fn version_2_does_not_require_what_may_be_null() {
 }
 
 #[test]
-fn the_index_changes_with_a_document_and_only_then() {
+fn the_index_changes_only_with_a_document() {
     let kind = gizmo();
     let resource = ResourceDoc::of_custom(&kind, kind.version("v1").expect("v1"));
     let one = v3_document(

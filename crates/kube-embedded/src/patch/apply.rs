@@ -1,7 +1,7 @@
-//! Server-side apply: a client sends all it wants of an object, and the server works out what changes.
+//! Server-side apply: merges a configuration into the live object.
 //!
-//! The configuration is laid over the live object. Fields that this manager applied before and leaves out now go away,
-//! unless someone else owns them. Where others own a field and want another value, it is a conflict.
+//! Fields that the manager applied before and that are not in the configuration are removed, unless other managers own
+//! them. Applying another value to a field that others own is a conflict.
 
 use jiff::Timestamp;
 use serde_json::{Value, json};
@@ -9,46 +9,47 @@ use serde_json::{Value, json};
 use super::field_set::{FieldSet, equal_values};
 use super::last_applied;
 use super::managers::{Conflict, ManagerId, Managers, Operation, Owned, refuse, stamp, without_entries};
-use super::typed::{self, Emptied, Repeats, Site};
+use super::typed::{self, Duplicates, EmptyContainer, SchemaNode};
 use super::update;
 use crate::schema::{Type, Types};
 use crate::status::{Result, Status};
 
-/// An apply request and what it meets.
+/// An apply request, and the object that it changes.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Apply<'a> {
     pub(crate) types: &'a Types,
     pub(crate) ty: &'a Type,
-    /// The endpoint's version, such as `apps/v1`, and kind.
+    /// Version of the endpoint, for example `apps/v1`.
     pub(crate) api_version: &'a str,
     pub(crate) kind: &'a str,
-    /// The object as it is; `None` creates it.
+    /// The live object; `None` to create it.
     pub(crate) live: Option<&'a Value>,
-    /// What the client sent.
+    /// The configuration.
     pub(crate) config: &'a Value,
     pub(crate) manager: &'a str,
     pub(crate) force: bool,
     /// Empty for the object itself.
     pub(crate) subresource: &'a str,
-    /// Fields that this endpoint does not write, such as `status`; nobody comes to own them through it.
+    /// Fields that this endpoint does not write, such as `status`. Its requests do not own them.
     pub(crate) reset: &'a FieldSet,
     pub(crate) now: Timestamp,
 }
 
-/// Why an attempt failed.
-enum Failure {
+/// Why an apply request failed.
+enum ApplyError {
     Conflicts(Vec<Conflict>),
     Other(Status),
 }
 
-impl From<Status> for Failure {
-    fn from(status: Status) -> Failure {
-        Failure::Other(status)
+impl From<Status> for ApplyError {
+    fn from(status: Status) -> ApplyError {
+        ApplyError::Other(status)
     }
 }
 
-/// Applies the configuration. The result has not been defaulted, and may hold a `null` where the configuration does. If
-/// the configuration asks for nothing new, it is the live object, save for who owns what.
+/// Applies the configuration. The result has no defaults, and may contain a `null` of the configuration.
+///
+/// If the configuration changes nothing, the result is the live object, except for its managers.
 pub(crate) fn apply(request: Apply<'_>) -> Result<Value> {
     let live = request.live.map(without_entries);
     let managers = request.live.map_or(Ok(Managers::default()), Managers::of);
@@ -56,10 +57,10 @@ pub(crate) fn apply(request: Apply<'_>) -> Result<Value> {
     request.check_type()?;
     let attempt = request.attempt(live.as_ref(), managers.clone(), request.force);
     let outcome = match attempt {
-        Err(Failure::Conflicts(conflicts)) if request.manager == "kubectl" => {
+        Err(ApplyError::Conflicts(conflicts)) if request.manager == "kubectl" => {
             let allowed = live.as_ref().and_then(|live| {
-                let site = Site::root(request.types, request.ty);
-                last_applied::uncontested(site, live, request.api_version)
+                let node = SchemaNode::root(request.types, request.ty);
+                last_applied::unchanged_fields(node, live, request.api_version)
             });
             match allowed {
                 Some(allowed) => {
@@ -68,26 +69,26 @@ pub(crate) fn apply(request: Apply<'_>) -> Result<Value> {
                     if left.is_empty() {
                         request.attempt(live.as_ref(), managers, true)
                     } else {
-                        Err(Failure::Conflicts(left))
+                        Err(ApplyError::Conflicts(left))
                     }
                 }
-                None => Err(Failure::Conflicts(conflicts)),
+                None => Err(ApplyError::Conflicts(conflicts)),
             }
         }
         other => other,
     };
     let (mut object, managers) = outcome.map_err(|failure| match failure {
-        Failure::Conflicts(conflicts) => refuse(&conflicts),
-        Failure::Other(status) => status,
+        ApplyError::Conflicts(conflicts) => refuse(&conflicts),
+        ApplyError::Other(status) => status,
     })?;
     if request.manager == "kubectl" {
-        last_applied::refresh(&mut object, request.config);
+        last_applied::update(&mut object, request.config);
     }
     managers.write_to(&mut object);
     Ok(object)
 }
 
-/// Group, version and kind as Go prints them.
+/// Formats group, version and kind like Go.
 fn type_text(api_version: &str, kind: &str) -> String {
     match api_version.matches('/').count() {
         0 => format!("/{api_version}, Kind={kind}"),
@@ -112,38 +113,38 @@ impl Apply<'_> {
         live: Option<&Value>,
         mut managers: Managers,
         force: bool,
-    ) -> std::result::Result<(Value, Managers), Failure> {
-        let site = Site::root(self.types, self.ty);
+    ) -> std::result::Result<(Value, Managers), ApplyError> {
+        let node = SchemaNode::root(self.types, self.ty);
         if let (Some(live), true) = (live, managers.0.is_empty()) {
-            // Nobody kept books so far: what is there belongs to an unnamed past.
-            let past = ManagerId::new(
+            // All existing fields get a manager, because none was recorded before.
+            let initial = ManagerId::new(
                 "before-first-apply",
                 Operation::Update,
                 self.api_version,
                 self.subresource,
             );
             let blank = typed::blank(self.types, self.ty);
-            let past_update = update::Change {
-                site,
+            let initial_update = update::Change {
+                node,
                 reset: self.reset,
                 api_version: self.api_version,
                 now: self.now,
             };
-            past_update.record(&blank, live, &mut managers, &past);
+            initial_update.record(&blank, live, &mut managers, &initial);
         }
         if self.config["metadata"]["managedFields"].is_array() {
             return Err(Status::bad_request("metadata.managedFields must be nil").into());
         }
-        self.check(site, self.config, Repeats::Refused, "patch")?;
+        self.check(node, self.config, Duplicates::Rejected, "patch")?;
         if let Some(live) = live {
-            self.check(site, live, Repeats::Allowed, "live")?;
+            self.check(node, live, Duplicates::Allowed, "live")?;
         }
 
         let id = ManagerId::new(self.manager, Operation::Apply, self.api_version, self.subresource);
         let absent = json!({});
         let base = live.unwrap_or(&absent);
-        let merged = typed::merge(site, base, self.config);
-        let fields = typed::field_set(site, self.config).recursive_difference(self.reset);
+        let merged = typed::merge(node, base, self.config);
+        let fields = typed::field_set(node, self.config).recursive_difference(self.reset);
         let last = managers.0.remove(&id);
         managers.0.insert(
             id.clone(),
@@ -154,26 +155,26 @@ impl Apply<'_> {
             },
         );
         let gone = match last {
-            Some(last) => abandoned(site, &merged, &managers, last.fields),
+            Some(last) => fields_to_remove(node, &merged, &managers, last.fields),
             None => FieldSet::default(),
         };
         let without = |emptied| {
             if gone.is_empty() {
                 merged.clone()
             } else {
-                typed::remove(site, &merged, &gone, emptied)
+                typed::remove(node, &merged, &gone, emptied)
             }
         };
-        let changes = typed::compare(site, base, &without(Emptied::Null)).without(self.reset);
+        let changes = typed::compare(node, base, &without(EmptyContainer::Null)).without(self.reset);
         managers
             .release(&changes, &id, force)
-            .map_err(Failure::Conflicts)?;
+            .map_err(ApplyError::Conflicts)?;
         managers.strip(&id);
-        // Go's structs drop a `null`; a custom resource keeps it, and its schema may refuse it.
+        // Go's structs drop `null`. Custom resources keep it, and their schema may reject it.
         let object = without(if self.types.is_builtin() {
-            Emptied::Gone
+            EmptyContainer::Removed
         } else {
-            Emptied::Null
+            EmptyContainer::Null
         });
         if live.is_some_and(|live| equal_values(live, &object)) {
             return Ok((base.clone(), managers));
@@ -184,8 +185,8 @@ impl Apply<'_> {
         Ok((object, managers))
     }
 
-    fn check(&self, site: Site<'_>, object: &Value, repeats: Repeats, which: &str) -> Result<()> {
-        typed::validate(site, object, repeats).map_err(|fault| {
+    fn check(&self, node: SchemaNode<'_>, object: &Value, repeats: Duplicates, which: &str) -> Result<()> {
+        typed::validate(node, object, repeats).map_err(|fault| {
             let text = |name: &str| object["metadata"][name].as_str().unwrap_or_default();
             Status::unnamed(format!(
                 "failed to create typed {which} object ({}/{}; {}): {fault}",
@@ -197,11 +198,11 @@ impl Apply<'_> {
     }
 }
 
-/// Which fields of `merged` go: what the manager applied last time (`last`) and does not apply any more, unless someone
-/// owns it.
-fn abandoned(site: Site<'_>, merged: &Value, managers: &Managers, last: FieldSet) -> FieldSet {
-    let named = |set: FieldSet| typed::with_named_parents(Some(site), set);
-    let mentioned = |object: &Value| named(typed::field_set(site, object));
+/// Returns the fields of `merged` to remove: those that the manager only applied the last time (`last`), unless another
+/// manager owns them.
+fn fields_to_remove(node: SchemaNode<'_>, merged: &Value, managers: &Managers, last: FieldSet) -> FieldSet {
+    let named = |set: FieldSet| typed::with_named_parents(Some(node), set);
+    let mentioned = |object: &Value| named(typed::field_set(node, object));
     let last = named(last);
     let all = mentioned(merged);
     let owned = managers
@@ -209,9 +210,9 @@ fn abandoned(site: Site<'_>, merged: &Value, managers: &Managers, last: FieldSet
         .values()
         .fold(FieldSet::default(), |all, m| all.union(m.fields.clone()));
 
-    let pruned = typed::remove(site, merged, &last, Emptied::Null);
+    let pruned = typed::remove(node, merged, &last, EmptyContainer::Null);
     let kept = mentioned(&pruned).union(named(owned));
-    let pruned = typed::remove(site, merged, &all.clone().difference(&kept), Emptied::Null);
-    // Only what the manager owned goes; what lies within and was never owned stays.
+    let pruned = typed::remove(node, merged, &all.clone().difference(&kept), EmptyContainer::Null);
+    // Nested fields that the manager did not own remain.
     all.difference(&mentioned(&pruned)).intersection(&last)
 }

@@ -1,16 +1,16 @@
-//! JSON patch (RFC 6902), with the liberties that the API server's library takes: indexes may count from the end, keys of
-//! objects may be replaced and copied although they are missing, and a missing value equals `null` in a `test`.
+//! JSON patch (RFC 6902), with the extensions of the API server's library: negative indexes count from the end, missing
+//! keys of objects can be replaced and copied, and a missing value equals `null` in a `test`.
 
 use serde_json::{Map, Value};
 
 use crate::golang::json_type_name;
 use crate::status::{Result, Status};
 
-/// More operations than this in one patch are refused.
+/// Maximum number of operations in a patch.
 const MAX_OPERATIONS: usize = 10_000;
-/// `copy` may add this many bytes in all, so that a short patch cannot double an object again and again.
+/// Maximum number of bytes that `copy` adds, so that a short patch cannot double an object repeatedly.
 const MAX_COPIED_BYTES: usize = 3 * 1024 * 1024;
-/// Deeper objects could not be read back, and would exhaust the stack of whoever walks them.
+/// Maximum depth of an object. Deeper objects could not be decoded, and recursion could overflow the stack.
 const MAX_DEPTH: usize = 120;
 
 /// Applies a JSON patch to an object.
@@ -20,7 +20,10 @@ pub(crate) fn apply(doc: &Value, patch: &Value) -> Result<Value> {
         Value::Null => &[],
         other => return Err(undecodable(other, "Go value of type []handlers.jsonPatchOp")),
     };
-    let operations: Vec<Operation<'_>> = operations.iter().map(Operation::read).collect::<Result<_>>()?;
+    let operations: Vec<JsonPatchOperation<'_>> = operations
+        .iter()
+        .map(JsonPatchOperation::read)
+        .collect::<Result<_>>()?;
     if operations.len() > MAX_OPERATIONS {
         let message = format!(
             "The allowed maximum operations in a JSON patch is {MAX_OPERATIONS}, got {}",
@@ -45,17 +48,17 @@ fn undecodable(value: &Value, into: &str) -> Status {
     ))
 }
 
-/// One step of a patch. What is missing or unknown shows when the step is performed.
-struct Operation<'a> {
+/// An operation of a patch. Missing and unknown fields are reported when it is performed.
+struct JsonPatchOperation<'a> {
     op: &'a str,
     path: Option<&'a str>,
     from: Option<&'a str>,
     value: Option<&'a Value>,
 }
 
-impl<'a> Operation<'a> {
-    fn read(step: &'a Value) -> Result<Operation<'a>> {
-        let empty = Operation {
+impl<'a> JsonPatchOperation<'a> {
+    fn read(step: &'a Value) -> Result<JsonPatchOperation<'a>> {
+        let empty = JsonPatchOperation {
             op: "",
             path: None,
             from: None,
@@ -74,7 +77,7 @@ impl<'a> Operation<'a> {
                 Err(undecodable(other, &into))
             }
         };
-        Ok(Operation {
+        Ok(JsonPatchOperation {
             op: text("op")?.unwrap_or_default(),
             path: text("path")?,
             from: text("from")?,
@@ -82,7 +85,7 @@ impl<'a> Operation<'a> {
         })
     }
 
-    /// `None` where the step does not fit the document.
+    /// Performs the operation. Returns `None` if it does not fit the document.
     fn perform(&self, doc: &mut Value, copied: &mut usize) -> Option<()> {
         let path = self.path?;
         match self.op {
@@ -114,7 +117,7 @@ impl<'a> Operation<'a> {
     }
 }
 
-/// What holds the value that a pointer points to.
+/// The container of the value at a pointer.
 enum Container<'a> {
     Object(&'a mut Map<String, Value>),
     List(&'a mut Vec<Value>),
@@ -124,11 +127,11 @@ fn unescape(token: &str) -> String {
     token.replace("~1", "/").replace("~0", "~")
 }
 
-/// The parent of the place that `path` names, and the last token of the path.
+/// Returns the parent of the value at `path`, and the last token of `path`.
 fn parent<'a>(doc: &'a mut Value, path: &str) -> Option<(Container<'a>, String)> {
     let (ancestors, last) = path.rsplit_once('/')?;
     let mut at = doc;
-    // What stands before the first slash is not looked at.
+    // Text before the first slash is ignored.
     for token in ancestors.split('/').skip(1) {
         let token = unescape(token);
         at = match at {
@@ -148,7 +151,7 @@ fn parent<'a>(doc: &'a mut Value, path: &str) -> Option<(Container<'a>, String)>
     Some((container, unescape(last)))
 }
 
-/// An index into a list of this length; a negative one counts from the end. It may lie beyond the end.
+/// Parses an index into a list of this length. A negative index counts from the end. It may be out of bounds.
 fn index(token: &str, len: usize) -> Option<usize> {
     let index: i64 = token.parse().ok()?;
     if index >= 0 {
@@ -157,7 +160,7 @@ fn index(token: &str, len: usize) -> Option<usize> {
     len.checked_sub(usize::try_from(index.unsigned_abs()).ok()?)
 }
 
-/// The value at `path`. A key that an object does not have counts as `null`.
+/// Returns the value at `path`. A missing key of an object is `null`.
 fn get<'a>(doc: &'a mut Value, path: &str) -> Option<&'a Value> {
     match parent(doc, path)? {
         (Container::Object(map), key) => Some(map.get(&key).unwrap_or(&Value::Null)),
@@ -168,7 +171,7 @@ fn get<'a>(doc: &'a mut Value, path: &str) -> Option<&'a Value> {
     }
 }
 
-/// Returns whether `value` at `path` keeps the object shallow enough.
+/// Returns whether `value` at `path` does not exceed the maximum depth.
 fn fits(path: &str, value: &Value) -> bool {
     path.split('/').count() + depth(value, MAX_DEPTH) <= MAX_DEPTH
 }
@@ -216,7 +219,7 @@ fn replace(doc: &mut Value, path: &str, value: Value) -> Option<()> {
     Some(())
 }
 
-/// How deep a value goes; counts no further than `limit`.
+/// Returns the depth of a value, counting up to `limit`.
 fn depth(value: &Value, limit: usize) -> usize {
     if limit == 0 {
         return 1;

@@ -1,15 +1,15 @@
-//! The way from client-side to server-side apply: `kubectl apply` leaves the configuration in an annotation.
+//! Migrates objects from client-side to server-side apply: `kubectl apply` stores the configuration in an annotation.
 //!
-//! Only the manager named `kubectl` is treated so; whoever wants no part in it takes another name.
+//! This applies only to the manager named `kubectl`.
 
 use serde_json::Value;
 
 use super::field_set::FieldSet;
-use super::typed::{self, Repeats, Site};
+use super::typed::{self, Duplicates, SchemaNode};
 use crate::golang::web_safe;
 
 const ANNOTATION: &str = "kubectl.kubernetes.io/last-applied-configuration";
-/// All annotations of an object together.
+/// Maximum size of all annotations of an object in bytes.
 const MAX_ANNOTATION_BYTES: usize = 256 * 1024;
 
 fn annotation(object: &Value) -> Option<&str> {
@@ -18,17 +18,17 @@ fn annotation(object: &Value) -> Option<&str> {
         .filter(|text| !text.is_empty())
 }
 
-/// The fields that the annotation says were applied and that still have that value: kubectl may take them over.
-pub(super) fn uncontested(site: Site<'_>, live: &Value, api_version: &str) -> Option<FieldSet> {
+/// Returns the fields that the annotation contains with their current values. kubectl may take them over.
+pub(super) fn unchanged_fields(node: SchemaNode<'_>, live: &Value, api_version: &str) -> Option<FieldSet> {
     let applied: Value = serde_json::from_str(annotation(live)?).ok()?;
     if applied["apiVersion"] != api_version {
         return None;
     }
     for object in [live, &applied] {
-        typed::validate(site, object, Repeats::Refused).ok()?;
+        typed::validate(node, object, Duplicates::Rejected).ok()?;
     }
-    let changes = typed::compare(site, &applied, live);
-    let fields = typed::field_set(site, &applied);
+    let changes = typed::compare(node, &applied, live);
+    let fields = typed::field_set(node, &applied);
     let typed::Comparison {
         removed,
         modified,
@@ -42,8 +42,8 @@ pub(super) fn uncontested(site: Site<'_>, live: &Value, api_version: &str) -> Op
     )
 }
 
-/// Brings the annotation up to date with what was applied just now, if the object has one.
-pub(super) fn refresh(object: &mut Value, config: &Value) {
+/// Updates the annotation with the applied configuration, if the object has one.
+pub(super) fn update(object: &mut Value, config: &Value) {
     if annotation(object).is_none() {
         return;
     }

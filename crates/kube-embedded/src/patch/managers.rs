@@ -1,4 +1,4 @@
-//! Who owns which fields of an object: the books in `metadata.managedFields`.
+//! The field owners of an object, as recorded in `metadata.managedFields`.
 
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
@@ -11,7 +11,7 @@ use super::typed::Comparison;
 use crate::golang;
 use crate::status::Status;
 
-/// What tells one entry from another. An applier has one entry for all versions.
+/// Identifies an entry. An applier has one entry for all versions.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct ManagerId {
     pub(super) manager: String,
@@ -21,7 +21,7 @@ pub(super) struct ManagerId {
     pub(super) subresource: String,
 }
 
-/// How a manager writes. In the order in which entries are listed.
+/// How a manager writes. The order of variants is that of the entries.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Operation {
     Apply,
@@ -55,7 +55,7 @@ impl ManagerId {
         }
     }
 
-    /// As conflicts name it.
+    /// Formats the manager for conflicts.
     fn shown(&self) -> String {
         let mut out = golang::quoted(&self.manager);
         if !self.subresource.is_empty() {
@@ -70,16 +70,16 @@ impl ManagerId {
     }
 }
 
-/// What a manager owns.
+/// The fields that a manager owns.
 #[derive(Debug, Clone)]
 pub(super) struct Owned {
     pub(super) fields: FieldSet,
     pub(super) api_version: String,
-    /// When the manager last changed the object; never, if it only ever applied what was there.
+    /// When the manager last changed the object; `None` if it only applied existing values.
     pub(super) time: Option<String>,
 }
 
-/// A field that someone else owns and that an applier wants to be different.
+/// A field that an applier changes although another manager owns it.
 #[derive(Debug, Clone)]
 pub(super) struct Conflict {
     pub(super) manager: ManagerId,
@@ -90,7 +90,7 @@ pub(super) struct Conflict {
 #[derive(Debug, Clone, Default)]
 pub(super) struct Managers(pub(super) BTreeMap<ManagerId, Owned>);
 
-/// Seconds are all that an entry tells.
+/// Formats a time for entries, in seconds.
 pub(super) fn stamp(now: Timestamp) -> String {
     now.strftime("%Y-%m-%dT%H:%M:%SZ").to_string()
 }
@@ -101,7 +101,7 @@ pub(super) fn seconds(time: Option<&String>) -> i64 {
 }
 
 impl Managers {
-    /// Reads an object's entries.
+    /// Decodes the entries of an object.
     pub(super) fn of(object: &Value) -> Result<Managers, String> {
         let mut managers = BTreeMap::new();
         let entries = object["metadata"]["managedFields"]
@@ -144,7 +144,7 @@ impl Managers {
         Ok(Managers(managers))
     }
 
-    /// Writes the entries into an object, in the order in which the API server lists them.
+    /// Writes the entries to an object, in the order of the API server.
     pub(super) fn write_to(self, object: &mut Value) {
         if self.0.is_empty() {
             remove_entries(object);
@@ -184,8 +184,11 @@ impl Managers {
         metadata.insert("managedFields".into(), Value::Array(entries));
     }
 
-    /// Takes from everyone but `writer` the fields that changed. Without `force`, it is a conflict if someone owns a
-    /// field that has another value now; fields that are gone are never one.
+    /// Removes the changed fields from all managers except `writer`.
+    ///
+    /// # Errors
+    /// Returns the added and modified fields that other managers own, unless `force` is set. Removed fields do not
+    /// conflict.
     pub(super) fn release(
         &mut self,
         changes: &Comparison,
@@ -215,7 +218,7 @@ impl Managers {
         Ok(())
     }
 
-    /// Takes from `id` what nobody can own.
+    /// Removes fields that cannot be owned from `id`.
     pub(super) fn strip(&mut self, id: &ManagerId) {
         if let Some(owned) = self.0.get_mut(id) {
             owned.fields = std::mem::take(&mut owned.fields).difference(&UNOWNED);
@@ -226,7 +229,7 @@ impl Managers {
     }
 }
 
-/// What identifies an object and what the server itself writes.
+/// Fields that identify an object or that the server writes. They cannot be owned.
 static UNOWNED: LazyLock<FieldSet> = LazyLock::new(|| {
     FieldSet::of_names(&[
         &["apiVersion"],
@@ -261,21 +264,21 @@ fn entry(id: &ManagerId, owned: &Owned) -> Value {
     Value::Object(out)
 }
 
-/// Takes the entries out of an object, so that they are no part of what is compared and merged.
+/// Removes the entries from an object, so that they are not compared and merged.
 pub(super) fn remove_entries(object: &mut Value) {
     if let Some(metadata) = object.get_mut("metadata").and_then(Value::as_object_mut) {
         metadata.remove("managedFields");
     }
 }
 
-/// A copy of an object without its entries.
+/// Returns a copy of an object without its entries.
 pub(super) fn without_entries(object: &Value) -> Value {
     let mut object = object.clone();
     remove_entries(&mut object);
     object
 }
 
-/// The answer to an applier that does not force its way.
+/// Returns the error of an apply request with conflicts.
 pub(super) fn refuse(conflicts: &[Conflict]) -> Status {
     let message = match conflicts {
         [one] => format!(
@@ -303,7 +306,7 @@ pub(super) fn refuse(conflicts: &[Conflict]) -> Status {
     })
 }
 
-/// Returns whether a client asks to forget all managers: by an empty list, or by one empty entry.
+/// Returns whether a client resets the managers, with an empty list or one empty entry.
 pub(super) fn asks_reset(object: &Value) -> bool {
     match object["metadata"]["managedFields"].as_array().map(Vec::as_slice) {
         Some([]) => true,

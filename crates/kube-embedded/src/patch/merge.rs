@@ -1,11 +1,11 @@
-//! Merge patch (RFC 7386): objects merge, `null` removes, everything else replaces.
+//! Merge patch (RFC 7386): objects are merged, `null` removes a field, other values are replaced.
 
 use serde_json::Value;
 
 use crate::golang::json_type_name;
 use crate::status::{Result, Status};
 
-/// Applies a merge patch to an object. A patch that is not an object is refused.
+/// Applies a merge patch to an object. Rejects a patch that is not an object.
 pub(crate) fn apply(doc: &Value, patch: &Value) -> Result<Value> {
     match patch {
         Value::Object(_) => {

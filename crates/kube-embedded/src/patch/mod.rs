@@ -1,8 +1,8 @@
-//! How an object changes by a patch, and who owns which of its fields.
+//! Patches, and the managers of fields.
 //!
-//! Three kinds of patch say what to change: [`json`] (RFC 6902), [`merge`] (RFC 7386) and [`strategic`], which knows the
-//! types. The fourth, server-side [`apply`](mod@apply), says what its sender wants to have: it merges by type and keeps
-//! books in `metadata.managedFields`. Every other write is entered in the same books by [`update`].
+//! There are four kinds of patches: [`json`] (RFC 6902), [`merge`] (RFC 7386), [`strategic`], which merges by type, and
+//! server-side [`apply`](mod@apply), which also records in `metadata.managedFields` who owns which fields. [`update`]
+//! records that for all other writes.
 
 pub(crate) mod apply;
 pub(crate) mod field_set;

@@ -1,9 +1,10 @@
-//! Which fields each endpoint leaves as they are, whatever a client sends: nobody comes to own them through it.
+//! The fields that each endpoint does not write. Its requests do not own them.
 
 use super::field_set::FieldSet;
 use crate::schema::Types;
 
-/// The fields that an endpoint of a built-in resource does not write. `subresource` is empty for the object itself.
+/// Returns the fields that an endpoint of a built-in resource does not write. `subresource` is empty for the object
+/// itself.
 pub(crate) fn builtin(resource: &str, subresource: &str) -> FieldSet {
     match (resource, subresource) {
         ("certificatesigningrequests", "") => FieldSet::of_names(&[&["spec"], &["status"]]),
@@ -43,7 +44,7 @@ pub(crate) fn builtin(resource: &str, subresource: &str) -> FieldSet {
     }
 }
 
-/// The fields that an endpoint of a custom resource does not write.
+/// Returns the fields that an endpoint of a custom resource does not write.
 pub(crate) fn custom(subresource: &str, has_status: bool) -> FieldSet {
     match subresource {
         "status" => FieldSet::of_names(&[&["spec"], &["metadata"]]),
@@ -52,7 +53,7 @@ pub(crate) fn custom(subresource: &str, has_status: bool) -> FieldSet {
     }
 }
 
-/// Everything of a pod but these fields of its spec.
+/// Returns all fields of a pod, except these fields of its spec.
 fn pod_without(written: &[&str]) -> FieldSet {
     let mut set = FieldSet::of_names(&[&["metadata"], &["status"]]);
     let types = Types::builtin();

@@ -1,5 +1,5 @@
-//! The `scale` subresource shows one field of its parent, and so do its books: whoever owns the parent's replicas owns
-//! the scale's, and a write to the scale is entered in the parent.
+//! The managed fields of the `scale` subresource: the owner of the parent's replicas owns the scale's, and the parent
+//! records writes to the scale.
 
 use serde_json::Value;
 
@@ -15,7 +15,7 @@ fn path(names: &[&str]) -> Vec<PathElement> {
         .collect()
 }
 
-/// Gives a Scale the `managedFields` that its parent implies. `replicas` is where the parent holds its replicas.
+/// Sets the `managedFields` of a scale to those of its parent. `replicas` is the path of the parent's replicas.
 pub(crate) fn show_entries(parent: &Value, replicas: &[&str], scale: &mut Value) {
     let parent = Managers::of(parent).unwrap_or_default();
     let replicas = path(replicas);
@@ -34,7 +34,7 @@ pub(crate) fn show_entries(parent: &Value, replicas: &[&str], scale: &mut Value)
     Managers(shown.collect()).write_to(scale);
 }
 
-/// Brings the `managedFields` of a parent up to date with those of a Scale that has been written to.
+/// Updates the `managedFields` of a parent with those of a scale that was written.
 pub(crate) fn adopt_entries(scale: &Value, parent_version: &str, replicas: &[&str], parent: &mut Value) {
     let before = Managers::of(parent).unwrap_or_default();
     let mut scale = Managers::of(scale).unwrap_or_default();

@@ -1,4 +1,4 @@
-//! Books for every write that is not an apply: what a create, update or patch changed belongs to its sender.
+//! Records the field owners of creates, updates and patches: the sender owns the fields that it changed.
 
 use std::collections::BTreeMap;
 
@@ -9,31 +9,32 @@ use super::field_set::{FieldSet, equal_values};
 use super::managers::{
     ManagerId, Managers, Operation, Owned, asks_reset, remove_entries, seconds, stamp, without_entries,
 };
-use super::typed::{self, Repeats, Site};
+use super::typed::{self, Duplicates, SchemaNode};
 use crate::schema::{Type, Types};
 
-/// So many managers by updates are told apart.
+/// Maximum number of separate managers by updates.
 const MAX_UPDATE_MANAGERS: usize = 10;
 
-/// A write and what it met.
+/// A write, and the object that it changes.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Update<'a> {
     pub(crate) types: &'a Types,
     pub(crate) ty: &'a Type,
-    /// The endpoint's version, such as `apps/v1`.
+    /// Version of the endpoint, for example `apps/v1`.
     pub(crate) api_version: &'a str,
-    /// The object as it was; `None` if it is created.
+    /// The object before the write; `None` if it is created.
     pub(crate) old: Option<&'a Value>,
     pub(crate) manager: &'a str,
     /// Empty for the object itself.
     pub(crate) subresource: &'a str,
-    /// Fields that this endpoint does not write, such as `status`; nobody comes to own them through it.
+    /// Fields that this endpoint does not write, such as `status`. Its requests do not own them.
     pub(crate) reset: &'a FieldSet,
     pub(crate) now: Timestamp,
 }
 
-/// Enters a write into the books of `new`, which is the object as it will be stored, with the `managedFields` that the
-/// client sent or left out.
+/// Records a write in the `managedFields` of `new`.
+///
+/// `new` is the object to store, with the `managedFields` of the client, if any.
 pub(crate) fn record_update(write: Update<'_>, new: &mut Value) {
     let mut managers = write.managers(new);
     remove_entries(new);
@@ -43,19 +44,19 @@ pub(crate) fn record_update(write: Update<'_>, new: &mut Value) {
     if managers.0.is_empty() && !is_create {
         return;
     }
-    let site = Site::root(write.types, write.ty);
+    let node = SchemaNode::root(write.types, write.ty);
     let old = match write.old {
         Some(old) => without_entries(old),
         None => blank_for(write.types, write.ty, new),
     };
     let valid = [&old, new]
         .iter()
-        .all(|o| typed::validate(site, o, Repeats::Allowed).is_ok());
+        .all(|o| typed::validate(node, o, Duplicates::Allowed).is_ok());
     if !valid {
         return;
     }
     let change = Change {
-        site,
+        node,
         reset: write.reset,
         api_version: write.api_version,
         now: write.now,
@@ -71,7 +72,7 @@ pub(crate) fn record_update(write: Update<'_>, new: &mut Value) {
     managers.write_to(new);
 }
 
-/// The blank object before `new`. A `null` in `new` is a field that Go cannot leave out: it was there before.
+/// Returns the blank object before `new`. It contains the nulls of `new`, which are fields that Go cannot omit.
 fn blank_for(types: &Types, ty: &Type, new: &Value) -> Value {
     fn add_nulls(blank: &mut Value, new: &Value) {
         let (Some(blank), Some(new)) = (blank.as_object_mut(), new.as_object()) else {
@@ -90,7 +91,7 @@ fn blank_for(types: &Types, ty: &Type, new: &Value) -> Value {
     blank
 }
 
-/// Gives `new` the times of `old` if nothing else is different, so that a write that changes nothing is none.
+/// Sets the times of `new` to those of `old` if nothing else differs, so that the object is unchanged.
 pub(crate) fn keep_times(old: &Value, new: &mut Value) {
     let timeless = |object: &Value| {
         let mut entries = object["metadata"]["managedFields"].clone();
@@ -111,8 +112,8 @@ pub(crate) fn keep_times(old: &Value, new: &mut Value) {
 }
 
 impl Update<'_> {
-    /// The managers before this write: the client's if it sends any, otherwise the server's. They cannot be changed
-    /// through a subresource.
+    /// Returns the managers before this write: the client's if it sends any, otherwise the server's. Requests to
+    /// subresources cannot change them.
     fn managers(&self, new: &Value) -> Managers {
         let live = || {
             self.old
@@ -132,21 +133,21 @@ impl Update<'_> {
     }
 }
 
-/// A change that goes into the books without being asked for.
+/// A change to record, except by server-side apply.
 pub(super) struct Change<'a> {
-    pub(super) site: Site<'a>,
+    pub(super) node: SchemaNode<'a>,
     pub(super) reset: &'a FieldSet,
     pub(super) api_version: &'a str,
     pub(super) now: Timestamp,
 }
 
 impl Change<'_> {
-    /// Gives the fields that differ to `id` and takes them from everyone else.
+    /// Makes `id` the only owner of the fields that differ.
     pub(super) fn record(&self, old: &Value, new: &Value, managers: &mut Managers, id: &ManagerId) {
-        let changes = typed::compare(self.site, old, new).without(self.reset);
-        // The sender's former entry is treated like anybody's, so that only what changes now counts as a change.
+        let changes = typed::compare(self.node, old, new).without(self.reset);
+        // The previous entry of the sender is handled like those of other managers, so that only current changes count.
         let current = ManagerId::new("current-operation", Operation::Update, "", "");
-        // A forced release has no conflicts.
+        // A forced release returns no conflicts.
         let _ = managers.release(&changes, &current, true);
         managers.0.insert(
             current.clone(),
@@ -166,7 +167,7 @@ impl Change<'_> {
     }
 }
 
-/// Merges the oldest entries of one version into one, until there are few enough.
+/// Merges the oldest entries of each version until there are at most [`MAX_UPDATE_MANAGERS`].
 fn merge_oldest(managers: &mut Managers) {
     let mut updaters: Vec<ManagerId> = managers
         .0
@@ -203,7 +204,7 @@ fn merge_oldest(managers: &mut Managers) {
         managers.0.remove(&id);
         if let Some(merged) = managers.0.get_mut(&bucket) {
             merged.fields = std::mem::take(&mut merged.fields).union(owned.fields);
-            // The later of the two.
+            // The time of the newer entry.
             merged.time = owned.time;
             count -= 1;
         }

@@ -9,7 +9,7 @@ use crate::status::{Result, Status};
 /// The representation of a response.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Representation {
-    pub(crate) form: Form,
+    pub(crate) form: ObjectForm,
     pub(crate) encoding: Encoding,
     /// Version of `meta.k8s.io` that a table has: `v1`, or `v1beta1`.
     pub(crate) table_version: &'static str,
@@ -43,7 +43,7 @@ impl Encoding {
 
 /// The form of the objects in a response.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Form {
+pub(crate) enum ObjectForm {
     /// The objects themselves.
     Object,
     /// `PartialObjectMetadata`.
@@ -59,7 +59,7 @@ pub(crate) const OFFERED: &str = "application/json, application/yaml, applicatio
 
 impl Representation {
     pub(crate) const JSON: Representation = Representation {
-        form: Form::Object,
+        form: ObjectForm::Object,
         encoding: Encoding::Json,
         table_version: "v1",
         pretty: false,
@@ -70,7 +70,7 @@ impl Representation {
     pub(crate) fn negotiate(
         headers: &HeaderMap,
         pretty: bool,
-        in_protobuf: impl Fn(Form) -> bool,
+        in_protobuf: impl Fn(ObjectForm) -> bool,
     ) -> Result<Representation> {
         let mut given = false;
         for header in headers.get_all(ACCEPT) {
@@ -117,10 +117,10 @@ fn clause_representation(clause: &str) -> Option<Representation> {
         }
     }
     let form = match (shape, group, version) {
-        ("", _, _) => Form::Object,
-        ("Table", "meta.k8s.io", "v1" | "v1beta1") => Form::Table,
-        ("PartialObjectMetadata" | "PartialObjectMetadataList", "meta.k8s.io", "v1") => Form::Metadata,
-        ("APIGroupDiscoveryList", "apidiscovery.k8s.io", "v2") => Form::Discovery,
+        ("", _, _) => ObjectForm::Object,
+        ("Table", "meta.k8s.io", "v1" | "v1beta1") => ObjectForm::Table,
+        ("PartialObjectMetadata" | "PartialObjectMetadataList", "meta.k8s.io", "v1") => ObjectForm::Metadata,
+        ("APIGroupDiscoveryList", "apidiscovery.k8s.io", "v2") => ObjectForm::Discovery,
         _ => return None,
     };
     Some(Representation {

@@ -91,9 +91,9 @@ impl std::fmt::Display for Verb {
 
 /// Why a path has no target.
 #[derive(Debug)]
-pub(crate) enum NoTarget {
+pub(crate) enum PathError {
     /// Unknown path: plain text `404 page not found`.
-    Page,
+    NotFound,
     /// The group is served, but not this resource.
     Status(Status),
     /// Invalid path: plain text `400 Bad Request`.
@@ -102,9 +102,9 @@ pub(crate) enum NoTarget {
 
 impl Target {
     /// Parses a path.
-    pub(crate) fn parse(path: &str, registry: &Registry) -> Result<Target, NoTarget> {
+    pub(crate) fn parse(path: &str, registry: &Registry) -> Result<Target, PathError> {
         if has_broken_escape(path) {
-            return Err(NoTarget::Malformed);
+            return Err(PathError::Malformed);
         }
         // Decoded before it is split, so an escaped slash is a separator, too.
         let decoded = percent_encoding::percent_decode_str(path).decode_utf8_lossy();
@@ -117,11 +117,11 @@ impl Target {
         };
         if parts.contains(&"") {
             return Err(match parts.as_slice() {
-                ["api", ..] => NoTarget::Status(Status::no_such_path()),
+                ["api", ..] => PathError::Status(Status::no_such_path()),
                 ["apis", group, ..] if !group.is_empty() && registry.group(group).is_some() => {
-                    NoTarget::Status(Status::no_such_path())
+                    PathError::Status(Status::no_such_path())
                 }
-                _ => NoTarget::Page,
+                _ => PathError::NotFound,
             });
         }
         match parts.as_slice() {
@@ -143,20 +143,25 @@ impl Target {
             ["api", version, rest @ ..] => group_version("", version, rest, registry),
             ["apis", group] => match registry.group(group) {
                 Some(_) => Ok(Target::Group((*group).into())),
-                None => Err(NoTarget::Page),
+                None => Err(PathError::NotFound),
             },
             ["apis", group, version, rest @ ..] => group_version(group, version, rest, registry),
-            _ => Err(NoTarget::Page),
+            _ => Err(PathError::NotFound),
         }
     }
 }
 
-fn group_version(group: &str, version: &str, rest: &[&str], registry: &Registry) -> Result<Target, NoTarget> {
+fn group_version(
+    group: &str,
+    version: &str,
+    rest: &[&str],
+    registry: &Registry,
+) -> Result<Target, PathError> {
     if registry.group(group).is_none() {
-        return Err(NoTarget::Page);
+        return Err(PathError::NotFound);
     }
     if registry.resources(group, version).is_empty() {
-        return Err(NoTarget::Status(Status::no_such_path()));
+        return Err(PathError::Status(Status::no_such_path()));
     }
     let (watch_prefix, rest) = match rest {
         [] => {
@@ -207,7 +212,7 @@ fn group_version(group: &str, version: &str, rest: &[&str], registry: &Registry)
         }),
         [] => None,
     };
-    found.ok_or_else(|| NoTarget::Status(Status::no_such_path()))
+    found.ok_or_else(|| PathError::Status(Status::no_such_path()))
 }
 
 /// Returns whether a `%` is not followed by two hexadecimal digits.

@@ -1,10 +1,10 @@
-//! A label selector in its textual form.
+//! Formats label selectors as text.
 
 use std::fmt;
 
 use serde_json::Value;
 
-/// One demand of a selector, ordered as the server orders them: by key, then by what it demands.
+/// One requirement of a selector. The order is the server's: by key, then by operator.
 struct Requirement<'a> {
     key: &'a str,
     operator: Operator,
@@ -34,9 +34,9 @@ impl fmt::Display for Requirement<'_> {
     }
 }
 
-/// A `LabelSelector`, or the plain map of a ReplicationController, as text: `app=web,tier in (a,b)`.
+/// Formats a `LabelSelector`, or the map of a ReplicationController: `app=web,tier in (a,b)`.
 ///
-/// An empty selector selects everything and its text is empty; none at all selects nothing.
+/// The text of an empty selector, which selects everything, is empty. A missing selector selects nothing.
 pub(crate) fn selector_text(selector: &Value) -> String {
     let Value::Object(fields) = selector else {
         return String::new();

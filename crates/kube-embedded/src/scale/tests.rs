@@ -12,7 +12,7 @@ fn paths() -> ScalePaths {
 }
 
 #[test]
-fn a_deployment_shows_its_selector_as_text() {
+fn the_scale_of_a_deployment_contains_its_selector_as_text() {
     let deployment = json!({
         "metadata": { "name": "d", "namespace": "default", "uid": "u", "resourceVersion": "5", "labels": { "l": "1" } },
         "spec": {
@@ -44,14 +44,14 @@ fn a_deployment_shows_its_selector_as_text() {
 }
 
 #[test]
-fn a_controller_selects_by_a_plain_map() {
+fn the_selector_of_a_replication_controller_is_a_map() {
     let controller = json!({ "spec": { "replicas": 2, "selector": { "z": "1", "a": "2" } } });
     assert_eq!(of_builtin(&controller)["status"]["selector"], "a=2,z=1");
     assert_eq!(selector_text(&Value::Null), "");
 }
 
 #[test]
-fn a_scale_sets_replicas_and_the_version_to_expect() {
+fn a_scale_sets_replicas_and_the_expected_version() {
     let mut object = json!({ "metadata": { "resourceVersion": "5" }, "spec": { "replicas": 1 } });
     apply_builtin(
         &mut object,
@@ -68,7 +68,7 @@ fn a_scale_sets_replicas_and_the_version_to_expect() {
 }
 
 #[test]
-fn a_custom_resource_without_replicas_has_no_scale_yet() {
+fn a_custom_resource_without_replicas_has_no_scale() {
     let mut object = json!({ "metadata": { "name": "x" }, "spec": {} });
     assert_eq!(
         of_custom(&paths(), &object).expect_err("no replicas").message,

@@ -1,10 +1,10 @@
-//! Base64 text as Go reads it: line breaks are skipped, and a failure says at which byte.
+//! Decodes base64 like Go: line breaks are ignored, and errors contain a byte offset.
 
 use base64::Engine;
 use base64::alphabet::STANDARD as ALPHABET;
 use base64::engine::general_purpose::{GeneralPurpose, GeneralPurposeConfig, STANDARD};
 
-/// The same bytes in canonical form, or the place of the first byte that is wrong.
+/// Returns the canonical form, or the offset of the first invalid byte.
 pub(super) fn canonical(text: &str) -> Result<String, usize> {
     let mut clean = String::with_capacity(text.len());
     let mut quantum_start = 0;

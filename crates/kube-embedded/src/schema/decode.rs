@@ -1,7 +1,7 @@
-//! A client's JSON, read as the server's own types would read it and printed as they would print it.
+//! Decodes JSON of clients to built-in types, and encodes it in canonical form.
 //!
-//! Unknown fields are dropped and reported, null means absent, quantities, times and bytes get their canonical form,
-//! and empty fields vanish or appear exactly where the Go types say so. Decoding what was decoded changes nothing.
+//! Unknown fields are dropped and reported, and null means absent. Quantities, times and bytes get their canonical
+//! form. Empty fields are dropped or added as the Go types require. Decoding is idempotent.
 
 use std::borrow::Cow;
 
@@ -11,27 +11,27 @@ use serde_json::{Map, Value};
 
 use super::go_types::{GoField, GoTypes, go_name, is_opaque_struct};
 use super::quantity::Quantity;
-use super::{Resolved, Shape, Struct, Type, Types, base64_text};
+use super::{Resolved, Struct, Type, TypeKind, Types, base64_text};
 use crate::golang::{Precision, canonical_time, json_type_name};
 use crate::status::Status;
 
-/// What came out of a client's object.
+/// A decoded object, and messages about it.
 #[derive(Debug)]
-pub(crate) struct Decoded {
+pub(crate) struct DecodeResult {
     pub(crate) object: Value,
-    /// One line for each unknown field, such as `unknown field "spec.replica"`.
+    /// One message per unknown field, for example `unknown field "spec.replica"`.
     pub(crate) unknown: Vec<String>,
 }
 
-/// Reads `value` as the type `ty`. `kind` and `api_version` are what the message of a failure names.
+/// Decodes `value` to the type `ty`. `kind` and `api_version` are for error messages.
 pub(crate) fn decode(
     types: &Types,
     ty: &Type,
     kind: &str,
     api_version: &str,
     value: Value,
-) -> Result<Decoded, Status> {
-    let mut walk = Walk {
+) -> Result<DecodeResult, Status> {
+    let mut decoder = Decoder {
         types,
         go: GoTypes::builtin(),
         at: Vec::new(),
@@ -40,27 +40,27 @@ pub(crate) fn decode(
         unknown: Vec::new(),
         first_error: None,
     };
-    let read = walk.value(value, ty, &qualified_root(types, ty));
+    let read = decoder.value(value, ty, &qualified_root(types, ty));
     let failure = match read {
-        Ok(read) if walk.first_error.is_none() => {
-            return Ok(Decoded {
+        Ok(read) if decoder.first_error.is_none() => {
+            return Ok(DecodeResult {
                 object: read.value,
-                unknown: walk.unknown,
+                unknown: decoder.unknown,
             });
         }
-        Ok(_) => walk.first_error.unwrap_or_default(),
+        Ok(_) => decoder.first_error.unwrap_or_default(),
         Err(failure) => failure,
     };
     Err(cannot_be_handled(kind, api_version, &failure))
 }
 
-/// The answer to an object that cannot be read, strictly or at all.
+/// Returns the error of an object that cannot be decoded.
 pub(crate) fn cannot_be_handled(kind: &str, api_version: &str, why: &str) -> Status {
     let version = api_version.rsplit('/').next().unwrap_or(api_version);
     Status::undecodable(kind, version, kind, why)
 }
 
-/// The answer to unknown or duplicate fields where the client asked for strictness.
+/// Returns the error of unknown or duplicate fields in strict decoding.
 pub(crate) fn strict_failure(kind: &str, api_version: &str, problems: &[String]) -> Status {
     let why = format!("strict decoding error: {}", problems.join(", "));
     cannot_be_handled(kind, api_version, &why)
@@ -78,60 +78,60 @@ fn qualified_root(types: &Types, ty: &Type) -> String {
     }
 }
 
-/// A value as it will be printed.
-struct Read {
+/// A value in canonical form.
+struct FieldValue {
     value: Value,
-    /// Go's zero value: what an absent field has.
+    /// Whether the value is Go's zero value, like an absent field.
     zero: bool,
 }
 
-impl Read {
-    fn set(value: impl Into<Value>) -> Read {
-        Read {
+impl FieldValue {
+    fn set(value: impl Into<Value>) -> FieldValue {
+        FieldValue {
             value: value.into(),
             zero: false,
         }
     }
 
-    fn zero(value: impl Into<Value>) -> Read {
-        Read {
+    fn zero(value: impl Into<Value>) -> FieldValue {
+        FieldValue {
             value: value.into(),
             zero: true,
         }
     }
 }
 
-/// A failure that ends decoding at once.
-type Failure = String;
+/// An error that ends decoding.
+type DecodeError = String;
 
-struct Walk<'a> {
+struct Decoder<'a> {
     types: &'a Types,
     go: &'static GoTypes,
-    /// Where we are, as strict errors print it: with indices and map keys.
+    /// Path of the current value in strict errors, with indices and map keys.
     at: Vec<Cow<'static, str>>,
-    /// Where we are, as Go prints it: field names and embedded structs only.
+    /// Path of the current value in Go's errors: only field names and embedded structs.
     go_path: Vec<Cow<'static, str>>,
-    /// Go name of the struct that holds the current field.
+    /// Go name of the struct that contains the current field.
     holder: Option<&'a str>,
     unknown: Vec<String>,
     first_error: Option<String>,
 }
 
-impl<'a> Walk<'a> {
-    fn value(&mut self, value: Value, ty: &'a Type, go: &str) -> Result<Read, Failure> {
+impl<'a> Decoder<'a> {
+    fn value(&mut self, value: Value, ty: &'a Type, go: &str) -> Result<FieldValue, DecodeError> {
         let go = go.trim_start_matches('*');
         if let Type::Ref(id) = ty {
             let def = self.types.get(*id);
-            return match &def.shape {
-                Shape::Struct(s) => self.structure(value, s, &def.name, go),
-                Shape::Alias(to) => self.value(value, to, go),
+            return match &def.kind {
+                TypeKind::Struct(s) => self.structure(value, s, &def.name, go),
+                TypeKind::Alias(to) => self.value(value, to, go),
             };
         }
         match self.types.resolve(ty) {
             Resolved::List(item) => self.list(value, item, go),
             Resolved::Map(item) => self.map(value, item, go),
             Resolved::Scalar(scalar) => self.scalar(value, scalar, go),
-            Resolved::Struct(_) => Ok(Read::set(value)),
+            Resolved::Struct(_) => Ok(FieldValue::set(value)),
         }
     }
 
@@ -145,10 +145,10 @@ impl<'a> Walk<'a> {
         }
     }
 
-    fn wrong(&mut self, found: &str, go: &str) -> Read {
+    fn mismatch_value(&mut self, found: &str, go: &str) -> FieldValue {
         let message = self.mismatch(found, go);
         self.first_error.get_or_insert(message);
-        Read::zero(Value::Null)
+        FieldValue::zero(Value::Null)
     }
 
     fn structure(
@@ -157,11 +157,11 @@ impl<'a> Walk<'a> {
         schema: &'a Struct,
         name: &'a str,
         go: &str,
-    ) -> Result<Read, Failure> {
+    ) -> Result<FieldValue, DecodeError> {
         let given = match value {
             Value::Object(fields) => Some(fields),
             Value::Null => None,
-            other => return Ok(self.wrong(json_type_name(&other), go)),
+            other => return Ok(self.mismatch_value(json_type_name(&other), go)),
         };
         let zero = given.is_none();
         let mut given = given.unwrap_or_default();
@@ -185,24 +185,24 @@ impl<'a> Walk<'a> {
         for name in given.keys() {
             self.report_unknown(name);
         }
-        Ok(Read {
+        Ok(FieldValue {
             value: Value::Object(out),
             zero: zero || all_zero,
         })
     }
 
-    /// A field's value, or `None` where the field is not printed.
+    /// Decodes a field. Returns `None` if it is omitted from the output.
     fn field(
         &mut self,
         item: Option<Value>,
         field: &'static GoField,
         ty: &'a Type,
-    ) -> Result<Option<Read>, Failure> {
+    ) -> Result<Option<FieldValue>, DecodeError> {
         let pointer = field.ty.starts_with('*');
         let item = item.filter(|v| !v.is_null());
         if item.is_none() && (pointer || field.omit_zero) {
             let hidden = field.omit_empty || field.omit_zero;
-            return Ok((!hidden).then(|| Read::zero(Value::Null)));
+            return Ok((!hidden).then(|| FieldValue::zero(Value::Null)));
         }
         let depth = self.go_path.len();
         self.go_path.extend(field.via.map(Cow::Borrowed));
@@ -212,7 +212,7 @@ impl<'a> Walk<'a> {
         self.at.pop();
         self.go_path.truncate(depth);
         if pointer {
-            return Ok(Some(Read { zero: false, ..read }));
+            return Ok(Some(FieldValue { zero: false, ..read }));
         }
         let empty = !is_opaque_struct(field.ty)
             && match &read.value {
@@ -240,8 +240,12 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// A struct no Go type is known for: a custom resource. Its fields are kept as they are given.
-    fn without_go(&mut self, given: Map<String, Value>, schema: &'a Struct) -> Result<Read, Failure> {
+    /// Decodes a struct without a Go type, for custom resources. Its fields are unchanged.
+    fn without_go(
+        &mut self,
+        given: Map<String, Value>,
+        schema: &'a Struct,
+    ) -> Result<FieldValue, DecodeError> {
         let mut out = Map::new();
         for (name, value) in given {
             match schema.field(&name) {
@@ -261,14 +265,14 @@ impl<'a> Walk<'a> {
                 None => self.report_unknown(&name),
             }
         }
-        Ok(Read::set(out))
+        Ok(FieldValue::set(out))
     }
 
-    fn list(&mut self, value: Value, item: &'a Type, go: &str) -> Result<Read, Failure> {
+    fn list(&mut self, value: Value, item: &'a Type, go: &str) -> Result<FieldValue, DecodeError> {
         let items = match value {
             Value::Array(items) => items,
-            Value::Null => return Ok(Read::zero(Value::Null)),
-            other => return Ok(self.wrong(json_type_name(&other), go)),
+            Value::Null => return Ok(FieldValue::zero(Value::Null)),
+            other => return Ok(self.mismatch_value(json_type_name(&other), go)),
         };
         let item_go = go.strip_prefix("[]").unwrap_or_else(|| go_name(item));
         let mut out = Vec::with_capacity(items.len());
@@ -278,16 +282,16 @@ impl<'a> Walk<'a> {
             self.at.pop();
         }
         if out.is_empty() {
-            return Ok(Read::zero(Value::Null));
+            return Ok(FieldValue::zero(Value::Null));
         }
-        Ok(Read::set(out))
+        Ok(FieldValue::set(out))
     }
 
-    fn map(&mut self, value: Value, item: &'a Type, go: &str) -> Result<Read, Failure> {
+    fn map(&mut self, value: Value, item: &'a Type, go: &str) -> Result<FieldValue, DecodeError> {
         let entries = match value {
             Value::Object(entries) => entries,
-            Value::Null => return Ok(Read::zero(Value::Null)),
-            other => return Ok(self.wrong(json_type_name(&other), go)),
+            Value::Null => return Ok(FieldValue::zero(Value::Null)),
+            other => return Ok(self.mismatch_value(json_type_name(&other), go)),
         };
         let item_go = match go.strip_prefix("map[").and_then(|g| g.split_once(']')) {
             Some((_, of)) => of,
@@ -304,80 +308,82 @@ impl<'a> Walk<'a> {
             out.insert(key, read.value);
         }
         if out.is_empty() {
-            return Ok(Read::zero(Value::Null));
+            return Ok(FieldValue::zero(Value::Null));
         }
-        Ok(Read::set(out))
+        Ok(FieldValue::set(out))
     }
 
-    fn scalar(&mut self, value: Value, ty: &Type, go: &str) -> Result<Read, Failure> {
+    fn scalar(&mut self, value: Value, ty: &Type, go: &str) -> Result<FieldValue, DecodeError> {
         Ok(match (ty, value) {
-            (Type::Any | Type::Bytes | Type::Time, Value::Null) => Read::zero(Value::Null),
-            (Type::Any, value) => Read::set(value),
-            (Type::String, Value::String(text)) => Read {
+            (Type::Any | Type::Bytes | Type::Time, Value::Null) => FieldValue::zero(Value::Null),
+            (Type::Any, value) => FieldValue::set(value),
+            (Type::String, Value::String(text)) => FieldValue {
                 zero: text.is_empty(),
                 value: text.into(),
             },
-            (Type::String, Value::Null) => Read::zero(""),
-            (Type::Bool, Value::Bool(b)) => Read {
+            (Type::String, Value::Null) => FieldValue::zero(""),
+            (Type::Bool, Value::Bool(b)) => FieldValue {
                 zero: !b,
                 value: b.into(),
             },
-            (Type::Bool, Value::Null) => Read::zero(false),
-            (Type::Int32 | Type::Int64 | Type::Double | Type::IntOrString, Value::Null) => Read::zero(0),
+            (Type::Bool, Value::Null) => FieldValue::zero(false),
+            (Type::Int32 | Type::Int64 | Type::Double | Type::IntOrString, Value::Null) => {
+                FieldValue::zero(0)
+            }
             (Type::Int32 | Type::Int64, Value::Number(n)) => self.integer(&n, ty, go),
-            (Type::Double, Value::Number(n)) => Read::set(n),
+            (Type::Double, Value::Number(n)) => FieldValue::set(n),
             (Type::Bytes, Value::Array(items)) => self.byte_list(&items),
             (Type::Bytes, Value::String(text)) => match base64_text::canonical(&text) {
-                Ok(text) => Read::set(text),
+                Ok(text) => FieldValue::set(text),
                 Err(at) => {
                     let message = format!("illegal base64 data at input byte {at}");
                     self.first_error.get_or_insert(message);
-                    Read::zero(Value::Null)
+                    FieldValue::zero(Value::Null)
                 }
             },
             (Type::Time, Value::String(text)) => match canonical_time(&text, precision(go))? {
-                Some(text) => Read::set(text),
-                None => Read::zero(Value::Null),
+                Some(text) => FieldValue::set(text),
+                None => FieldValue::zero(Value::Null),
             },
             (Type::Time, other) => return Err(self.mismatch(json_type_name(&other), "string")),
-            (Type::Quantity, Value::Null) => Read::zero("0"),
-            (Type::Quantity, value) => Read::set(quantity(&value)?),
-            (Type::IntOrString, Value::String(text)) => Read::set(text),
+            (Type::Quantity, Value::Null) => FieldValue::zero("0"),
+            (Type::Quantity, value) => FieldValue::set(quantity(&value)?),
+            (Type::IntOrString, Value::String(text)) => FieldValue::set(text),
             (Type::IntOrString, Value::Number(n)) if n.as_i64().is_some_and(|n| i32::try_from(n).is_ok()) => {
-                Read::set(n)
+                FieldValue::set(n)
             }
             (Type::IntOrString, Value::Number(n)) => {
                 return Err(self.mismatch(&format!("number {n}"), "int32"));
             }
             (Type::IntOrString, other) => return Err(self.mismatch(json_type_name(&other), "int32")),
-            (_, other) => self.wrong(json_type_name(&other), go),
+            (_, other) => self.mismatch_value(json_type_name(&other), go),
         })
     }
 
-    /// Bytes given as a list of numbers, which Go reads as well.
-    fn byte_list(&mut self, items: &[Value]) -> Read {
+    /// Decodes bytes from a list of numbers, like Go.
+    fn byte_list(&mut self, items: &[Value]) -> FieldValue {
         let mut bytes = Vec::with_capacity(items.len());
         for item in items {
             match item {
                 Value::Null => bytes.push(0),
                 Value::Number(n) => match n.as_u64().and_then(|n| u8::try_from(n).ok()) {
                     Some(byte) => bytes.push(byte),
-                    None => return self.wrong(&format!("number {n}"), "uint8"),
+                    None => return self.mismatch_value(&format!("number {n}"), "uint8"),
                 },
-                other => return self.wrong(json_type_name(other), "uint8"),
+                other => return self.mismatch_value(json_type_name(other), "uint8"),
             }
         }
-        Read::set(STANDARD.encode(bytes))
+        FieldValue::set(STANDARD.encode(bytes))
     }
 
-    fn integer(&mut self, number: &serde_json::Number, ty: &Type, go: &str) -> Read {
+    fn integer(&mut self, number: &serde_json::Number, ty: &Type, go: &str) -> FieldValue {
         let fits = |n: &i64| *ty == Type::Int64 || i32::try_from(*n).is_ok();
         match number.as_i64().filter(fits) {
-            Some(n) => Read {
+            Some(n) => FieldValue {
                 value: n.into(),
                 zero: n == 0,
             },
-            None => self.wrong(&format!("number {number}"), go),
+            None => self.mismatch_value(&format!("number {number}"), go),
         }
     }
 }
@@ -390,7 +396,7 @@ fn precision(go: &str) -> Precision {
     }
 }
 
-fn quantity(value: &Value) -> Result<String, Failure> {
+fn quantity(value: &Value) -> Result<String, DecodeError> {
     let text = match value {
         Value::String(text) => text.clone(),
         other => other.to_string(),

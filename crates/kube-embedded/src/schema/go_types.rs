@@ -1,30 +1,30 @@
-//! The Go structs of the built-in kinds, as far as their JSON depends on more than the schema.
+//! The Go structs of the built-in kinds, for details of their JSON that the schema does not contain.
 //!
-//! The OpenAPI documents do not contain which fields are pointers, which are omitted when empty, and the names of types in
-//! messages. The table `go.txt` does (see `xtask/gofacts`).
+//! The OpenAPI documents do not contain which fields are pointers, which are omitted when empty, and the names of types
+//! in messages. The table `go.txt` does (see `xtask/gofacts`).
 
 use std::collections::HashMap;
 use std::sync::OnceLock;
 
 use super::Type;
 
-/// The fields of every struct, by the struct's OpenAPI name.
+/// The fields of all structs by OpenAPI name.
 #[derive(Debug)]
 pub(super) struct GoTypes {
     structs: HashMap<&'static str, Vec<GoField>>,
 }
 
-/// One field of a Go struct.
+/// A field of a Go struct.
 #[derive(Debug)]
 pub(super) struct GoField {
     pub(super) name: &'static str,
     /// Go's name of the type, with `*` for pointers.
     pub(super) ty: &'static str,
-    /// Absent from the output when empty.
+    /// Omitted when empty.
     pub(super) omit_empty: bool,
-    /// Absent from the output when the whole struct is zero.
+    /// Omitted when the struct is zero.
     pub(super) omit_zero: bool,
-    /// The embedded structs the field comes from; messages name them.
+    /// The embedded structs that contain the field, for messages.
     pub(super) via: Option<&'static str>,
 }
 
@@ -71,7 +71,7 @@ fn parse(text: &'static str) -> GoTypes {
     GoTypes { structs }
 }
 
-/// Structs with a JSON form of their own: `omitempty` never hides them.
+/// Returns whether a struct has its own JSON encoding, so that `omitempty` has no effect.
 pub(super) fn is_opaque_struct(go: &str) -> bool {
     matches!(
         go,
@@ -79,7 +79,7 @@ pub(super) fn is_opaque_struct(go: &str) -> bool {
     )
 }
 
-/// Go's name of a type that the table does not name.
+/// Returns Go's name of a type that is not in the table.
 pub(super) fn go_name(ty: &Type) -> &'static str {
     match ty {
         Type::String => "string",

@@ -1,8 +1,8 @@
-//! What objects look like: the fields of every type, their types, and how lists and maps merge.
+//! The types of objects: their fields, and how lists and maps merge.
 //!
-//! Built-in kinds come from one table (`types.txt`, written by `cargo xtask tables`); a custom resource brings its own
-//! schema, which [`crate::crd`] turns into the same form. Decoding, patching, server-side apply and the OpenAPI documents
-//! all walk these types and nothing else.
+//! Built-in kinds come from a table (`types.txt`, written by `cargo xtask tables`). The schemas of custom resources are
+//! converted to the same types by [`crate::crd`]. Decoding, patches, server-side apply and OpenAPI documents use these
+//! types.
 
 mod base64_text;
 pub(crate) mod decode;
@@ -23,41 +23,41 @@ pub(crate) struct Types {
     by_name: HashMap<String, TypeId>,
 }
 
-/// Place of a type within its [`Types`].
+/// Index of a type in its [`Types`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) struct TypeId(u32);
 
 /// A named type.
 #[derive(Debug)]
 pub(crate) struct TypeDef {
-    /// OpenAPI name, such as `io.k8s.api.core.v1.Pod`.
+    /// OpenAPI name, for example `io.k8s.api.core.v1.Pod`.
     pub(crate) name: String,
-    pub(crate) shape: Shape,
+    pub(crate) kind: TypeKind,
 }
 
-/// What stands behind a type's name.
+/// The definition of a type.
 #[derive(Debug)]
-pub(crate) enum Shape {
+pub(crate) enum TypeKind {
     Struct(Struct),
-    /// The name stands for another type, as `Quantity` does for a string of a certain form.
+    /// Another type: `Quantity` is a string in a special format.
     Alias(Type),
 }
 
 /// An object with known fields.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Struct {
-    /// Ordered by name.
+    /// Sorted by name.
     pub(crate) fields: Vec<Field>,
-    /// The struct is replaced as a whole by server-side apply.
+    /// Server-side apply replaces the struct as a whole.
     pub(crate) atomic: bool,
-    /// Fields that are not known are kept (custom resources with `x-kubernetes-preserve-unknown-fields`).
+    /// Unknown fields are kept (custom resources with `x-kubernetes-preserve-unknown-fields`).
     pub(crate) open: bool,
 }
 
-/// One field of a [`Struct`].
+/// A field of a [`Struct`].
 #[expect(
     clippy::struct_excessive_bools,
-    reason = "each is an attribute of its own in the schema"
+    reason = "each is a separate attribute of the schema"
 )]
 #[derive(Debug, Clone)]
 pub(crate) struct Field {
@@ -74,9 +74,9 @@ pub(crate) struct Field {
     pub(crate) retain_keys: bool,
     /// Server-side apply: how a list merges.
     pub(crate) list: ListKind,
-    /// Server-side apply: the field is replaced as a whole although its type could merge.
+    /// Server-side apply replaces the field as a whole, even if its type could be merged.
     pub(crate) atomic: bool,
-    /// The field is in every object, as `{}`, `""` or `0` if nothing is set: Go holds it by value.
+    /// The field is in every object, by default as `{}`, `""` or `0`, because it is not a pointer in Go.
     pub(crate) present: bool,
     pub(crate) default: Option<serde_json::Value>,
 }
@@ -107,9 +107,9 @@ pub(crate) enum Type {
     Time,
     /// An integer or a string.
     IntOrString,
-    /// A resource quantity: text, or a number that is read as text.
+    /// A resource quantity: text, or a number that is converted to text.
     Quantity,
-    /// Anything: what is inside is not looked at.
+    /// Any JSON.
     Any,
     Ref(TypeId),
     List(Box<Type>),
@@ -117,18 +117,18 @@ pub(crate) enum Type {
 }
 
 impl Types {
-    /// The types of all built-in kinds.
+    /// Returns the types of all built-in kinds.
     pub(crate) fn builtin() -> &'static Types {
         static BUILTIN: OnceLock<Types> = OnceLock::new();
         BUILTIN.get_or_init(|| parse::parse(include_str!("types.txt")))
     }
 
-    /// Returns whether these are the types of the built-in kinds, which Go knows as structs.
+    /// Returns whether these are the types of the built-in kinds, for which Go has structs.
     pub(crate) fn is_builtin(&self) -> bool {
         std::ptr::eq(self, Types::builtin())
     }
 
-    /// The type with this OpenAPI name.
+    /// Returns the type with this OpenAPI name.
     pub(crate) fn find(&self, name: &str) -> Option<TypeId> {
         self.by_name.get(name).copied()
     }
@@ -142,7 +142,7 @@ impl Types {
         self.defs.iter()
     }
 
-    /// Adds a type; its name need not be unique, the first one is found by name.
+    /// Adds a type. If names are not unique, [`find`](Types::find) returns the first type.
     pub(crate) fn add(&mut self, def: TypeDef) -> TypeId {
         let id = TypeId(u32::try_from(self.defs.len()).expect("fewer than 2^32 types"));
         self.by_name.entry(def.name.clone()).or_insert(id);
@@ -150,28 +150,28 @@ impl Types {
         id
     }
 
-    /// Takes over a type of another set with everything it refers to; a type of the same name is taken over once.
+    /// Copies a type of another set with all types that it references. Each name is copied once.
     pub(crate) fn adopt(&mut self, from: &Types, id: TypeId) -> TypeId {
         let def = from.get(id);
         if let Some(known) = self.find(&def.name) {
             return known;
         }
-        // The name is taken first: types may refer to themselves.
+        // The name is added first, because types may be recursive.
         let own = self.add(TypeDef {
             name: def.name.clone(),
-            shape: Shape::Struct(Struct::default()),
+            kind: TypeKind::Struct(Struct::default()),
         });
-        let shape = match &def.shape {
-            Shape::Alias(to) => Shape::Alias(self.adopt_type(from, to)),
-            Shape::Struct(s) => {
+        let kind = match &def.kind {
+            TypeKind::Alias(to) => TypeKind::Alias(self.adopt_type(from, to)),
+            TypeKind::Struct(s) => {
                 let mut copy = s.clone();
                 for field in &mut copy.fields {
                     field.ty = self.adopt_type(from, &field.ty);
                 }
-                Shape::Struct(copy)
+                TypeKind::Struct(copy)
             }
         };
-        self.defs[own.0 as usize].shape = shape;
+        self.defs[own.0 as usize].kind = kind;
         own
     }
 
@@ -184,14 +184,14 @@ impl Types {
         }
     }
 
-    /// Follows references and aliases until something that says how a value looks.
+    /// Follows references and aliases to a definition.
     pub(crate) fn resolve<'a>(&'a self, ty: &'a Type) -> Resolved<'a> {
         let mut ty = ty;
         loop {
             match ty {
-                Type::Ref(id) => match &self.get(*id).shape {
-                    Shape::Struct(s) => return Resolved::Struct(s),
-                    Shape::Alias(to) => ty = to,
+                Type::Ref(id) => match &self.get(*id).kind {
+                    TypeKind::Struct(s) => return Resolved::Struct(s),
+                    TypeKind::Alias(to) => ty = to,
                 },
                 Type::List(item) => return Resolved::List(item),
                 Type::Map(value) => return Resolved::Map(value),
@@ -200,21 +200,21 @@ impl Types {
         }
     }
 
-    /// Base64 text, seen through aliases.
+    /// Returns whether a type is base64 text, directly or as an alias.
     pub(crate) fn is_bytes(&self, ty: &Type) -> bool {
         matches!(self.resolve(ty), Resolved::Scalar(Type::Bytes))
     }
 
-    /// The struct behind an id, if it is one.
+    /// Returns the struct with this id.
     pub(crate) fn structure(&self, id: TypeId) -> Option<&Struct> {
-        match &self.get(id).shape {
-            Shape::Struct(s) => Some(s),
-            Shape::Alias(_) => None,
+        match &self.get(id).kind {
+            TypeKind::Struct(s) => Some(s),
+            TypeKind::Alias(_) => None,
         }
     }
 }
 
-/// A type with its references followed.
+/// A type without references and aliases.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Resolved<'a> {
     Struct(&'a Struct),
@@ -231,7 +231,7 @@ impl Struct {
 }
 
 impl Field {
-    /// A field with no attributes.
+    /// Creates a field without attributes.
     pub(crate) fn plain(name: impl Into<String>, ty: Type) -> Field {
         Field {
             name: name.into(),

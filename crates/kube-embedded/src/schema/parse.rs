@@ -1,12 +1,12 @@
-//! Reads `types.txt`.
+//! Parses `types.txt`.
 //!
-//! The table is part of the program, so a line that cannot be read is a bug that the first test finds: it panics.
+//! Invalid lines panic, because the table is part of the program.
 
 use std::collections::HashMap;
 
-use super::{Field, ListKind, Shape, Struct, Type, TypeDef, TypeId, Types};
+use super::{Field, ListKind, Struct, Type, TypeDef, TypeId, TypeKind, Types};
 
-/// Reads a table of types.
+/// Parses a table of types.
 pub(super) fn parse(text: &str) -> Types {
     let lines = || text.lines().filter(|l| !l.starts_with('#') && !l.is_empty());
     let names: Vec<&str> = lines()
@@ -23,7 +23,7 @@ pub(super) fn parse(text: &str) -> Types {
             }
             current = Some(parse_head(head, &ids));
         } else if let Some(TypeDef {
-            shape: Shape::Struct(s),
+            kind: TypeKind::Struct(s),
             ..
         }) = &mut current
         {
@@ -35,7 +35,7 @@ pub(super) fn parse(text: &str) -> Types {
     types.defs.extend(current);
     types.by_name = ids.into_iter().map(|(name, id)| (name.to_owned(), id)).collect();
     for def in &mut types.defs {
-        if let Shape::Struct(s) = &mut def.shape {
+        if let TypeKind::Struct(s) = &mut def.kind {
             s.fields.sort_by(|a, b| a.name.cmp(&b.name));
         }
     }
@@ -49,16 +49,16 @@ fn first_word(text: &str) -> &str {
 fn parse_head(head: &str, ids: &HashMap<&str, TypeId>) -> TypeDef {
     let mut words = head.split(' ');
     let name = words.next().unwrap_or_default().to_owned();
-    let shape = match (words.next(), words.next()) {
-        (None, None) | (Some("="), Some("struct")) => Shape::Struct(Struct::default()),
-        (Some("atomic"), None) => Shape::Struct(Struct {
+    let kind = match (words.next(), words.next()) {
+        (None, None) | (Some("="), Some("struct")) => TypeKind::Struct(Struct::default()),
+        (Some("atomic"), None) => TypeKind::Struct(Struct {
             atomic: true,
             ..Struct::default()
         }),
-        (Some("="), Some(ty)) => Shape::Alias(parse_type(ty, ids)),
+        (Some("="), Some(ty)) => TypeKind::Alias(parse_type(ty, ids)),
         _ => panic!("cannot read type: {head}"),
     };
-    TypeDef { name, shape }
+    TypeDef { name, kind }
 }
 
 fn parse_field(line: &str, ids: &HashMap<&str, TypeId>) -> Field {

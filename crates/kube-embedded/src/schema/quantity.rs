@@ -1,7 +1,7 @@
-//! Resource quantities (`500m`, `1Gi`, `2e3`): read, compared and printed in canonical form.
+//! Resource quantities (`500m`, `1Gi`, `2e3`): parsing, comparison and canonical form.
 //!
-//! A text that is canonical enough is kept as it came, also with a leading `+` or zeros: that is what clients see from
-//! a real server, because it keeps the text it parsed wherever re-printing would not shorten it.
+//! Like a real server, parsing keeps text that the canonical form would not shorten, for example with a leading `+` or
+//! zeros.
 
 use std::cmp::Ordering;
 
@@ -9,10 +9,10 @@ const WRONG_FORM: &str =
     "quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'";
 const WRONG_SUFFIX: &str = "unable to parse quantity's suffix";
 
-/// The largest amount a binary quantity can have.
+/// Maximum of a binary quantity.
 const BINARY_LIMIT: u128 = i64::MAX as u128;
 
-/// How a quantity is printed.
+/// The suffixes of a quantity.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Format {
     Decimal,
@@ -24,16 +24,16 @@ enum Format {
 #[derive(Debug, Clone)]
 pub(crate) struct Quantity {
     negative: bool,
-    /// Without leading zeros, empty for zero.
+    /// Without leading zeros; empty for zero.
     digits: String,
     exponent: i32,
     format: Format,
-    /// The text, where it is kept instead of being printed anew.
+    /// The original text, if it is kept.
     text: Option<String>,
 }
 
 impl Quantity {
-    /// Reads a quantity; the error is the server's own message.
+    /// Parses a quantity. Errors are the server's messages.
     pub(crate) fn parse(text: &str) -> Result<Quantity, &'static str> {
         let parts = split(text)?;
         let (binary, exponent, format) = suffix(parts.suffix).ok_or(WRONG_SUFFIX)?;
@@ -67,12 +67,12 @@ impl Quantity {
         Ok(quantity)
     }
 
-    /// The canonical form of `text`.
+    /// Returns the canonical form of `text`.
     pub(crate) fn canonical(text: &str) -> Result<String, &'static str> {
         Quantity::parse(text.trim()).map(|q| q.print())
     }
 
-    /// Less than, equal to or greater than zero.
+    /// Compares the quantity with zero.
     pub(crate) fn sign(&self) -> Ordering {
         match (self.digits.is_empty(), self.negative) {
             (true, _) => Ordering::Equal,
@@ -81,12 +81,12 @@ impl Quantity {
         }
     }
 
-    /// Has no fraction.
+    /// Returns whether there is no fraction.
     pub(crate) fn is_whole(&self) -> bool {
         self.sign() == Ordering::Equal || self.trimmed().1 >= 0
     }
 
-    /// Compares amounts, whatever their forms.
+    /// Compares amounts, independent of their format.
     pub(crate) fn compare(&self, other: &Quantity) -> Ordering {
         let by_sign = self.sign().cmp(&other.sign());
         if by_sign != Ordering::Equal || self.sign() == Ordering::Equal {
@@ -118,7 +118,7 @@ impl Quantity {
         if self.negative { -size } else { size }
     }
 
-    /// Returns the sum of two amounts or, if `negated`, the difference; nothing if it is too large.
+    /// Returns the sum of two amounts or, if `negated`, the difference; `None` if it overflows.
     pub(crate) fn plus(&self, other: &Quantity, negated: bool) -> Option<Quantity> {
         let (a, b) = (self.nanos()?, other.nanos()?);
         let sum = a.checked_add(if negated { -b } else { b })?;
@@ -135,7 +135,7 @@ impl Quantity {
         })
     }
 
-    /// The amount in units of `1n`, which is the smallest.
+    /// Returns the amount in units of `1n`, which is the smallest.
     fn nanos(&self) -> Option<i128> {
         if self.digits.is_empty() {
             return Some(0);
@@ -195,14 +195,14 @@ impl Quantity {
         self.sign() == Ordering::Greater && len + i64::from(self.exponent) <= 0
     }
 
-    /// Digits without trailing zeros, and the exponent that goes with them.
+    /// Returns the digits without trailing zeros, and the corresponding exponent.
     fn trimmed(&self) -> (&str, i32) {
         let digits = self.digits.trim_end_matches('0');
         let zeros = i32::try_from(self.digits.len() - digits.len()).unwrap_or(0);
         (digits, self.exponent.saturating_add(zeros))
     }
 
-    /// The amount as a whole number that fits.
+    /// Returns the amount as an integer, if it is one and does not overflow.
     fn whole(&self) -> Option<u128> {
         let (digits, exponent) = self.trimmed();
         let unit = 10u128.checked_pow(u32::try_from(exponent).ok()?)?;
@@ -279,7 +279,7 @@ struct Parts<'a> {
     suffix: &'a str,
 }
 
-/// Returns whether the base is two, the exponent, and how such quantities are printed.
+/// Returns whether the base is two, the exponent, and the format of a suffix.
 fn suffix(text: &str) -> Option<(bool, i32, Format)> {
     if let Some((_, e)) = DECIMAL.iter().find(|(unit, _)| *unit == text) {
         return Some((false, *e, Format::Decimal));

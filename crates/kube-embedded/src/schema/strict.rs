@@ -1,6 +1,6 @@
-//! Unknown and duplicate fields of a JSON text, in the order of the text.
+//! Finds unknown and duplicate fields in JSON text, in the order of the text.
 //!
-//! A [`serde_json::Value`] has forgotten both duplicates and order, so strictness is judged on the text itself.
+//! A [`serde_json::Value`] contains neither duplicates nor the order of fields.
 
 use std::collections::HashSet;
 use std::fmt;
@@ -9,15 +9,15 @@ use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess,
 
 use super::{Resolved, Type, Types};
 
-/// As many problems as a server reports at most.
-const LIMIT: usize = 100;
+/// Maximum number of messages, as in a real server.
+const MAX_PROBLEMS: usize = 100;
 
-/// One line for each unknown or duplicate field, such as `duplicate field "spec.replicas"`.
+/// Returns one message per unknown or duplicate field, for example `duplicate field "spec.replicas"`.
 ///
-/// A text that is not JSON gives what was found before it broke off.
+/// For invalid JSON, returns the messages about the text before the error.
 pub(crate) fn strict_problems(types: &Types, ty: &Type, text: &str) -> Vec<String> {
     let mut problems = Vec::new();
-    let scan = Scan {
+    let scan = StrictScanner {
         types,
         ty,
         untyped: false,
@@ -25,15 +25,15 @@ pub(crate) fn strict_problems(types: &Types, ty: &Type, text: &str) -> Vec<Strin
         problems: &mut problems,
     };
     let mut text = serde_json::Deserializer::from_str(text);
-    // Text that does not parse is answered by whoever parses it for its content.
+    // The decoder of the content reports invalid JSON.
     let _broken = scan.deserialize(&mut text);
     problems
 }
 
-/// Fields that occur more than once in one object, where the types are not known.
+/// Returns the duplicate fields in JSON of an unknown type.
 pub(crate) fn duplicate_fields(text: &str) -> Vec<String> {
     let mut problems = Vec::new();
-    let scan = Scan {
+    let scan = StrictScanner {
         types: &Types::default(),
         ty: &Type::Any,
         untyped: true,
@@ -45,19 +45,19 @@ pub(crate) fn duplicate_fields(text: &str) -> Vec<String> {
     problems
 }
 
-struct Scan<'a> {
+struct StrictScanner<'a> {
     types: &'a Types,
     ty: &'a Type,
-    /// Nothing is known about any type, so everything is looked into.
+    /// No types are known, so all fields are scanned.
     untyped: bool,
     path: String,
     problems: &'a mut Vec<String>,
 }
 
-impl Scan<'_> {
+impl StrictScanner<'_> {
     fn note(&mut self, what: &str, path: &str) {
         let problem = format!("{what} field {path:?}");
-        if self.problems.len() < LIMIT && !self.problems.contains(&problem) {
+        if self.problems.len() < MAX_PROBLEMS && !self.problems.contains(&problem) {
             self.problems.push(problem);
         }
     }
@@ -70,7 +70,7 @@ impl Scan<'_> {
     }
 }
 
-impl<'de> DeserializeSeed<'de> for Scan<'_> {
+impl<'de> DeserializeSeed<'de> for StrictScanner<'_> {
     type Value = ();
 
     fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
@@ -78,7 +78,7 @@ impl<'de> DeserializeSeed<'de> for Scan<'_> {
     }
 }
 
-impl<'de> Visitor<'de> for Scan<'_> {
+impl<'de> Visitor<'de> for StrictScanner<'_> {
     type Value = ();
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -109,7 +109,7 @@ impl<'de> Visitor<'de> for Scan<'_> {
                     if !seen.insert(name) {
                         self.note("duplicate", &path);
                     }
-                    entries.next_value_seed(Scan {
+                    entries.next_value_seed(StrictScanner {
                         types: self.types,
                         ty,
                         untyped: self.untyped,
@@ -136,7 +136,7 @@ impl<'de> Visitor<'de> for Scan<'_> {
         };
         let mut index = 0;
         loop {
-            let item = Scan {
+            let item = StrictScanner {
                 types: self.types,
                 ty,
                 untyped: self.untyped,

@@ -7,7 +7,7 @@ use super::*;
 use crate::golang::{Precision, canonical_time as time};
 
 #[test]
-fn the_table_is_read_whole() {
+fn the_table_is_parsed_completely() {
     let types = Types::builtin();
     assert!(types.iter().count() > 700);
     let pod = types
@@ -30,7 +30,7 @@ fn the_table_is_read_whole() {
 }
 
 #[test]
-fn aliases_are_followed() {
+fn aliases_are_resolved() {
     let types = Types::builtin();
     let quantity = types
         .find("io.k8s.apimachinery.pkg.api.resource.Quantity")
@@ -98,7 +98,7 @@ fn quantities_compare_by_amount() {
 }
 
 #[test]
-fn times_are_read_as_go_reads_them() {
+fn times_are_parsed_like_in_go() {
     let seconds = |text| time(text, Precision::Seconds);
     for (given, printed) in [
         ("2026-01-01T00:00:00Z", "2026-01-01T00:00:00Z"),
@@ -126,7 +126,7 @@ fn times_are_read_as_go_reads_them() {
 }
 
 #[test]
-fn bytes_get_their_canonical_form() {
+fn bytes_are_converted_to_canonical_form() {
     for (given, printed) in [
         ("YQ==", "YQ=="),
         ("YQ==\n", "YQ=="),
@@ -152,13 +152,13 @@ fn type_of(name: &str) -> Type {
     Type::Ref(Types::builtin().find(name).expect(name))
 }
 
-fn decoded(name: &str, value: Value) -> Result<decode::Decoded, crate::status::Status> {
+fn decoded(name: &str, value: Value) -> Result<decode::DecodeResult, crate::status::Status> {
     let kind = name.rsplit('.').next().unwrap_or(name);
     decode(Types::builtin(), &type_of(name), kind, "apps/v1", value)
 }
 
 #[test]
-fn unknown_fields_are_dropped_and_named() {
+fn unknown_fields_are_dropped_and_reported() {
     let pod = json!({"spec": {"containers": [{"name": "a", "imag": "x"}], "Volumes": []}, "extra": {"a": 1}});
     let read = decoded("io.k8s.api.core.v1.Pod", pod).expect("a pod");
     assert_eq!(
@@ -181,7 +181,7 @@ fn unknown_fields_are_dropped_and_named() {
 }
 
 #[test]
-fn strictness_follows_the_text() {
+fn strict_problems_are_in_the_order_of_the_text() {
     let text = r#"{"kind":"Pod","zzz":1,"spec":{"containers":[{"name":"a","name":"b"}],"nodeName":"x","nodeName":"y"},"aaa":2,"aaa":3}"#;
     assert_eq!(
         strict_problems(Types::builtin(), &type_of("io.k8s.api.core.v1.Pod"), text),
@@ -204,7 +204,7 @@ fn strictness_follows_the_text() {
 }
 
 #[test]
-fn the_first_wrong_type_is_named_with_its_go_path() {
+fn the_first_wrong_type_is_reported_with_its_go_path() {
     for (value, message) in [
         (
             json!([]),

@@ -1,11 +1,11 @@
-//! Field selectors: `metadata.name=x,status.phase!=Running`, over the fields the kind allows.
+//! Field selectors, such as `metadata.name=x,status.phase!=Running`.
 
 use std::fmt::Write as _;
 
 use crate::status::{Result, Status};
 use crate::store::Stored;
 
-/// A field selector; without terms it selects everything.
+/// A field selector; without terms, it selects everything.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct FieldSelector {
     terms: Vec<Term>,
@@ -22,23 +22,23 @@ struct Term {
 enum FieldRef {
     Name,
     Namespace,
-    /// Place in the kind's list of selectable fields.
+    /// Index in the kind's list of selectable fields.
     Kind(usize),
 }
 
-/// The fields of a kind that a selector may name beside `metadata.name` and `metadata.namespace`.
+/// The fields of a kind that a selector may use besides `metadata.name` and `metadata.namespace`.
 #[derive(Debug, Clone)]
-pub(crate) struct Selectable<'a> {
+pub(crate) struct SelectableFields<'a> {
     pub(crate) fields: &'a [String],
-    /// The kind takes `metadata.namespace`.
+    /// Whether the kind supports `metadata.namespace`.
     pub(crate) namespaced: bool,
-    /// How the kind says that it does not know a field.
-    pub(crate) label: Label,
+    /// The error message for unknown fields.
+    pub(crate) label: UnknownFieldMessage,
 }
 
-/// How a kind says that it does not know a field.
+/// The error message of a kind for unknown fields.
 #[derive(Debug, Clone)]
-pub(crate) enum Label {
+pub(crate) enum UnknownFieldMessage {
     /// `"x" is not a known field selector: only "metadata.name", "metadata.namespace"`.
     Plain,
     /// `field label not supported: x`.
@@ -48,7 +48,7 @@ pub(crate) enum Label {
 }
 
 impl FieldSelector {
-    pub(crate) fn parse(text: &str, allowed: &Selectable<'_>) -> Result<FieldSelector> {
+    pub(crate) fn parse(text: &str, allowed: &SelectableFields<'_>) -> Result<FieldSelector> {
         let mut terms = Vec::new();
         for part in split_unescaped(text) {
             if part.is_empty() {
@@ -87,10 +87,10 @@ impl FieldSelector {
     }
 }
 
-fn find(name: &str, allowed: &Selectable<'_>) -> Result<FieldRef> {
+fn find(name: &str, allowed: &SelectableFields<'_>) -> Result<FieldRef> {
     match name {
         "metadata.name" => return Ok(FieldRef::Name),
-        "metadata.namespace" if allowed.namespaced || matches!(allowed.label, Label::Plain) => {
+        "metadata.namespace" if allowed.namespaced || matches!(allowed.label, UnknownFieldMessage::Plain) => {
             return Ok(FieldRef::Namespace);
         }
         _ => {}
@@ -100,17 +100,17 @@ fn find(name: &str, allowed: &Selectable<'_>) -> Result<FieldRef> {
     }
     let mut message = String::new();
     let _ = match &allowed.label {
-        Label::Plain => write!(
+        UnknownFieldMessage::Plain => write!(
             message,
             "{name:?} is not a known field selector: only \"metadata.name\", \"metadata.namespace\""
         ),
-        Label::Short => write!(message, "field label not supported: {name}"),
-        Label::Kind(kind) => write!(message, "field label not supported for {kind}: {name}"),
+        UnknownFieldMessage::Short => write!(message, "field label not supported: {name}"),
+        UnknownFieldMessage::Kind(kind) => write!(message, "field label not supported for {kind}: {name}"),
     };
     Err(Status::bad_request(message))
 }
 
-/// The parts between commas that no backslash protects.
+/// Splits text at commas without a backslash.
 fn split_unescaped(text: &str) -> Vec<&str> {
     let mut parts = Vec::new();
     let mut start = 0;

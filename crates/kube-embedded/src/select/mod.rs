@@ -1,24 +1,24 @@
-//! Which objects a list or a watch is about.
+//! Label and field selectors of lists and watches.
 
 mod fields;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use fields::{FieldSelector, Label, Selectable};
+pub(crate) use fields::{FieldSelector, SelectableFields, UnknownFieldMessage};
 
 use kube_wire::selector::{ParseSelectorError, Selector};
 
 use crate::status::{Result, Status};
 use crate::store::Stored;
 
-/// Labels and fields together.
+/// A label selector and a field selector.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Selection {
+pub(crate) struct Selectors {
     pub(crate) labels: Selector,
     pub(crate) fields: FieldSelector,
 }
 
-impl Selection {
+impl Selectors {
     pub(crate) fn is_everything(&self) -> bool {
         self.labels.is_everything() && self.fields.is_everything()
     }
@@ -28,7 +28,7 @@ impl Selection {
     }
 }
 
-/// Reads the text of `labelSelector`.
+/// Parses a `labelSelector`.
 pub(crate) fn label_selector(text: &str) -> Result<Selector> {
     text.parse()
         .map_err(|why: ParseSelectorError| Status::bad_request(why.to_string()))

@@ -41,10 +41,10 @@ fn bad_label_selectors_are_bad_requests() {
 #[test]
 fn field_selectors() {
     let fields = ["status.phase".to_owned(), "spec.nodeName".to_owned()];
-    let allowed = Selectable {
+    let allowed = SelectableFields {
         fields: &fields,
         namespaced: true,
-        label: Label::Plain,
+        label: UnknownFieldMessage::Plain,
     };
     let mut value = serde_json::json!({"kind": "Pod", "apiVersion": "v1", "metadata": {}});
     let key = Key::new(Some("ns"), "a");

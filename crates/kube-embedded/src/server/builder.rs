@@ -8,7 +8,7 @@ use serde_json::json;
 use tokio::sync::mpsc;
 
 use super::listener::{Listener, Protocols};
-use super::tls::Identity;
+use super::tls::TlsIdentity;
 use super::{Error, Server, load};
 use crate::auth::{Access, Authorization, bootstrap_objects};
 use crate::cluster::{Cluster, Settings};
@@ -21,7 +21,7 @@ use crate::controllers;
 /// # use kube_embedded::Server;
 /// # #[tokio::main(flavor = "current_thread")]
 /// # async fn main() -> Result<(), kube_embedded::Error> {
-/// // One that forgets soon, sends bookmarks often, and gives the same uids in every run.
+/// // A short history, frequent bookmarks, and the same uids in every run.
 /// let server = Server::builder()
 ///     .history(10)
 ///     .bookmark_interval(Duration::from_secs(1))
@@ -61,55 +61,56 @@ impl Default for Builder {
 }
 
 impl Builder {
-    /// Listens on this loopback port instead of one of its own choice.
+    /// Sets the loopback port. By default, the system chooses a free one.
     pub fn port(mut self, port: u16) -> Builder {
         self.address.set_port(port);
         self
     }
 
-    /// Listens nowhere: only [direct clients](Server::direct_client) reach it. For tests that start servers by the thousand.
+    /// Does not listen. Only [direct clients](Server::direct_client) reach the server. For tests that start
+    /// thousands of servers.
     pub fn without_port(mut self) -> Builder {
         self.has_port = false;
         self
     }
 
-    /// How many changes each resource remembers (10,000): a watch from before them gets 410.
+    /// Sets the number of changes that each resource keeps (10,000). A watch of an earlier version gets 410.
     pub fn history(mut self, changes: usize) -> Builder {
         self.settings.history = changes.max(1);
         self
     }
 
-    /// Time between bookmarks of a watch that asked for them (one minute).
+    /// Sets the time between bookmarks of a watch that requests them (one minute).
     pub fn bookmark_interval(mut self, interval: Duration) -> Builder {
         self.settings.bookmark_interval = interval.max(Duration::from_millis(1));
         self
     }
 
-    /// How long a request for a version that is not there yet waits for it before it gets 504 (three seconds).
+    /// Sets how long a request for a future version waits before it gets 504 (three seconds).
     pub fn too_large_wait(mut self, wait: Duration) -> Builder {
         self.settings.too_large_wait = wait;
         self
     }
 
-    /// Makes uids and generated names the same in every run.
+    /// Sets a seed, with which uids and generated names are the same in every run.
     pub fn seed(mut self, seed: u64) -> Builder {
         self.settings.seed = Some(seed);
         self
     }
 
-    /// Sets whether requests need a permission (they do not).
+    /// Sets whether requests need permissions (they do not).
     pub fn authorization(mut self, authorization: Authorization) -> Builder {
         self.authorization = authorization;
         self
     }
 
-    /// Speaks no HTTP/2, as some proxies in front of API servers do not.
+    /// Disables HTTP/2, like some proxies in front of API servers.
     pub fn only_http1(mut self) -> Builder {
         self.protocols.http2 = false;
         self
     }
 
-    /// How many requests may be under way on one connection with HTTP/2 (100, as kube-apiserver has it).
+    /// Sets the maximum number of concurrent requests on an HTTP/2 connection (100, as in kube-apiserver).
     pub fn streams_per_connection(mut self, streams: u32) -> Builder {
         self.protocols.streams = streams.max(1);
         self
@@ -124,18 +125,18 @@ impl Builder {
             mut settings,
             authorization,
         } = self;
-        let identity = Identity::new(protocols)?;
+        let identity = TlsIdentity::new(protocols)?;
         let listener = if has_port {
             Listener::bind(address, protocols).await?
         } else {
-            Listener::nowhere(protocols)
+            Listener::without_port(protocols)
         };
         settings.advertised = listener.address().to_string();
         let (tasks, pending_tasks) = mpsc::unbounded_channel();
         let access = Access::new(authorization, identity.token_key());
         let cluster = Arc::new(Cluster::new(settings, access, tasks));
         let controllers = tokio::spawn(controllers::run(Arc::downgrade(&cluster), pending_tasks));
-        load::objects(&cluster, furnishing(listener.address().port()))?;
+        load::objects(&cluster, initial_objects(listener.address().port()))?;
         if cluster.access.is_enforced() {
             load::objects(&cluster, bootstrap_objects())?;
         }
@@ -149,8 +150,8 @@ impl Builder {
     }
 }
 
-/// What is in every cluster from the start.
-fn furnishing(port: u16) -> Vec<serde_json::Value> {
+/// Returns the objects that exist in every cluster.
+fn initial_objects(port: u16) -> Vec<serde_json::Value> {
     let namespace =
         |name: &str| json!({ "apiVersion": "v1", "kind": "Namespace", "metadata": { "name": name } });
     let priority = |name: &str, value: i64, description: &str| {

@@ -18,14 +18,14 @@ use crate::http::serve;
 use crate::response::Body;
 
 impl Server {
-    /// A client over HTTPS, as any program would have it.
+    /// Returns a client that uses HTTPS.
     pub fn client(&self) -> Result<kube::Client, Error> {
         kube::Client::try_from(self.client_config()).map_err(|e| Error::Client(Box::new(e)))
     }
 
-    /// The configuration behind [`client`](Server::client), for those who build their own.
+    /// Returns the configuration of [`client`](Server::client), to build clients with other settings.
     pub fn client_config(&self) -> kube::Config {
-        // The address was made by the listener: it is a valid URL.
+        // The listener's address is always a valid URL.
         let mut config = kube::Config::new(self.url().parse().unwrap_or_default());
         config.root_cert = Some(vec![self.identity.ca_der().to_vec()]);
         config.default_namespace = "default".into();
@@ -33,9 +33,9 @@ impl Server {
         config
     }
 
-    /// A client over HTTPS for a user who has only the permissions that roles grant.
+    /// Returns a client that uses HTTPS, for a user with only the permissions that roles grant.
     ///
-    /// It makes a difference with [`Authorization::Rbac`](crate::Authorization::Rbac) only.
+    /// Without [`Authorization::Rbac`](crate::Authorization::Rbac), all users may do everything.
     ///
     /// ```
     /// use k8s_openapi::api::core::v1::{ConfigMap, Pod};
@@ -66,23 +66,24 @@ impl Server {
         kube::Client::try_from(config).map_err(|e| Error::Client(Box::new(e)))
     }
 
-    /// A client that needs no socket: requests go straight to the server, on the clock of the runtime (so that paused
-    /// time works). It refuses connections while the server is [down](Server::go_down).
+    /// Returns a client without a socket. It uses the runtime's clock, so that paused time works.
+    ///
+    /// Its requests fail with `ConnectionRefused` while the server is [down](Server::go_down).
     pub fn direct_client(&self) -> kube::Client {
-        self.direct(self.cluster.access.admin_token())
+        self.direct_client_with(self.cluster.access.admin_token())
     }
 
-    /// A client like [`direct_client`](Server::direct_client), for a user who has only the permissions that roles grant.
+    /// Returns a client without a socket, for a user with only the permissions that roles grant.
     pub fn direct_client_as(&self, user: &User) -> kube::Client {
-        self.direct(&self.token_for(user))
+        self.direct_client_with(&self.token_for(user))
     }
 
-    fn direct(&self, token: &str) -> kube::Client {
+    fn direct_client_with(&self, token: &str) -> kube::Client {
         let enforced = self.cluster.access.is_enforced();
-        let service = Direct {
+        let service = DirectService {
             cluster: self.cluster.clone(),
             gate: self.listener.gate(),
-            // A token is text without control characters.
+            // Tokens contain no control characters.
             authorization: enforced
                 .then(|| HeaderValue::from_str(&format!("Bearer {token}")).ok())
                 .flatten(),
@@ -91,16 +92,16 @@ impl Server {
     }
 }
 
-/// Requests without a socket.
+/// A service that calls the server without a socket.
 #[derive(Clone)]
-struct Direct {
+struct DirectService {
     cluster: Arc<Cluster>,
     gate: super::listener::Gate,
-    /// Credentials of requests that have none.
+    /// Authorization header of requests without one.
     authorization: Option<HeaderValue>,
 }
 
-impl tower::Service<Request<RequestBody>> for Direct {
+impl tower::Service<Request<RequestBody>> for DirectService {
     type Response = Response<Body>;
     type Error = io::Error;
     type Future = Pin<Box<dyn Future<Output = io::Result<Response<Body>>> + Send>>;
@@ -137,7 +138,7 @@ impl tower::Service<Request<RequestBody>> for Direct {
     }
 }
 
-/// A body that breaks off with the connection it would have come over.
+/// Wraps a body so that it fails when connections are cut.
 fn until_cut(body: Body, cut: CancellationToken) -> Body {
     let Body::Stream(stream) = body else { return body };
     Body::stream(futures::stream::unfold(Some((stream, cut)), |state| async move {

@@ -1,58 +1,59 @@
-//! What can go wrong for the one who runs the server.
+//! Errors of the functions that run a server.
 
 use std::io;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
-/// What can go wrong for the one who runs the server. Clients get `Status` objects instead.
+/// Errors of the functions that run a server. Clients get `Status` objects instead.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// The port cannot be had.
-    #[error("cannot listen on {address}; is the port in use?")]
+    /// The server cannot listen on its port.
+    #[error("cannot listen on {address}")]
     Listen {
-        /// Where it was to listen.
+        /// The requested address.
         address: SocketAddr,
-        /// What the system said.
+        /// The cause.
         source: io::Error,
     },
-    /// The throw-away certificates could not be made.
-    #[error("cannot make the server's certificate")]
+    /// The temporary certificates cannot be created.
+    #[error("cannot create the server's certificate")]
     Certificate(#[source] Box<dyn std::error::Error + Send + Sync>),
     /// A file cannot be read, written or deleted.
     #[error("cannot {action} {path:?}")]
     File {
-        /// What was attempted, for example `read`.
+        /// The attempted action, for example `read`.
         action: &'static str,
         /// The file.
         path: PathBuf,
-        /// Why it failed. The kind is `AlreadyExists` if a file was not overwritten because no server wrote it.
+        /// The cause. Its kind is `AlreadyExists` if the file exists and was not written by a server.
         source: io::Error,
     },
-    /// A manifest is not an object the server takes.
+    /// A manifest cannot be loaded.
     #[error("cannot load {what}: {why}")]
     Manifest {
-        /// Which manifest: kind and name, or where it stands.
+        /// The kind and name of the object, or the file.
         what: String,
-        /// What the API answered, or what is wrong with the text.
+        /// The response of the API, or the syntax error.
         why: String,
     },
-    /// No client could be made for the server.
-    #[error("cannot make a client for the server")]
+    /// No client can be created for the server.
+    #[error("cannot create a client for the server")]
     Client(#[source] Box<dyn std::error::Error + Send + Sync>),
 }
 
 impl Error {
-    /// What a person at a terminal can do about it.
+    /// Returns what a user can do about the error.
     pub fn hint(&self) -> Option<&'static str> {
-        let Error::File { action, source, .. } = self else {
-            return None;
-        };
-        match source.kind() {
-            io::ErrorKind::AlreadyExists if action.starts_with("write") => {
-                Some("choose a path that does not exist")
+        match self {
+            Error::Listen { source, .. } if source.kind() == io::ErrorKind::AddrInUse => {
+                Some("choose another port")
             }
-            io::ErrorKind::NotFound if action.starts_with("write") => Some("create the directory first"),
+            Error::File { action, source, .. } if action.starts_with("write") => match source.kind() {
+                io::ErrorKind::AlreadyExists => Some("choose a path that does not exist"),
+                io::ErrorKind::NotFound => Some("create the directory first"),
+                _ => None,
+            },
             _ => None,
         }
     }

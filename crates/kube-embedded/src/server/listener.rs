@@ -1,4 +1,4 @@
-//! The port: accepts connections, plain or TLS, HTTP/1.1 or HTTP/2, and serves requests on them.
+//! Accepts connections (plain or TLS, HTTP/1.1 or HTTP/2) and serves requests on them.
 
 use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::Arc;
@@ -18,28 +18,28 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use super::Error;
-use super::tls::Identity;
+use super::tls::TlsIdentity;
 use crate::cluster::Cluster;
 use crate::http::serve;
 
 /// First byte of a TLS handshake.
 const TLS_HANDSHAKE: u8 = 0x16;
 
-/// The port of a server.
+/// The port of a server, or of a server without one.
 #[derive(Debug)]
 pub(super) struct Listener {
     address: SocketAddr,
-    state: Mutex<State>,
+    state: Mutex<PortState>,
     connections: TaskTracker,
     gate: Gate,
     protocols: Protocols,
 }
 
-/// What is spoken on the port.
+/// The protocols of a port.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Protocols {
     pub(super) http2: bool,
-    /// Requests at a time on a connection with HTTP/2.
+    /// Maximum number of concurrent requests on an HTTP/2 connection.
     pub(super) streams: u32,
 }
 
@@ -52,7 +52,7 @@ impl Default for Protocols {
     }
 }
 
-/// Whether connections are let in, for clients that need none.
+/// Whether the server accepts requests, for clients without a socket.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Gate(Arc<AtomicBool>);
 
@@ -68,13 +68,13 @@ impl Gate {
 }
 
 #[derive(Debug)]
-enum State {
-    /// The port is ours but nobody is let in yet.
+enum PortState {
+    /// The port is bound, but connections are not accepted yet.
     Bound(TcpListener),
     Open(JoinHandle<()>),
     Closed,
-    /// There is no port: only the gate opens and closes.
-    Nowhere,
+    /// The server has no port. Only the gate opens and closes.
+    NoPort,
 }
 
 impl Listener {
@@ -84,18 +84,18 @@ impl Listener {
         let address = socket.local_addr().map_err(failed)?;
         Ok(Listener {
             address,
-            state: Mutex::new(State::Bound(socket)),
+            state: Mutex::new(PortState::Bound(socket)),
             connections: TaskTracker::new(),
             gate: Gate::default(),
             protocols,
         })
     }
 
-    /// One that nobody can connect to.
-    pub(super) fn nowhere(protocols: Protocols) -> Listener {
+    /// Creates a listener without a port, for clients without a socket.
+    pub(super) fn without_port(protocols: Protocols) -> Listener {
         Listener {
             address: (Ipv4Addr::LOCALHOST, 0).into(),
-            state: Mutex::new(State::Nowhere),
+            state: Mutex::new(PortState::NoPort),
             connections: TaskTracker::new(),
             gate: Gate::default(),
             protocols,
@@ -106,22 +106,22 @@ impl Listener {
         self.address
     }
 
-    /// Lets connections in; does nothing when they are let in already.
-    pub(super) async fn open(&self, cluster: &Arc<Cluster>, identity: &Identity) -> Result<(), Error> {
+    /// Starts to accept connections, unless they are accepted already.
+    pub(super) async fn open(&self, cluster: &Arc<Cluster>, identity: &TlsIdentity) -> Result<(), Error> {
         let was = {
             let mut state = self.state.lock();
             match *state {
-                State::Open(_) => return Ok(()),
-                State::Nowhere => {
+                PortState::Open(_) => return Ok(()),
+                PortState::NoPort => {
                     self.gate.set(true);
                     return Ok(());
                 }
-                State::Bound(_) | State::Closed => {}
+                PortState::Bound(_) | PortState::Closed => {}
             }
-            std::mem::replace(&mut *state, State::Closed)
+            std::mem::replace(&mut *state, PortState::Closed)
         };
         let socket = match was {
-            State::Bound(socket) => socket,
+            PortState::Bound(socket) => socket,
             _ => TcpListener::bind(self.address)
                 .await
                 .map_err(|source| Error::Listen {
@@ -136,38 +136,38 @@ impl Listener {
             self.connections.clone(),
             self.protocols,
         );
-        *self.state.lock() = State::Open(tokio::spawn(accepting));
+        *self.state.lock() = PortState::Open(tokio::spawn(accepting));
         self.gate.set(true);
         Ok(())
     }
 
-    /// Lets nobody in any more. Connections that exist go on.
+    /// Stops accepting connections. Existing connections continue.
     pub(super) async fn close(&self) {
         self.gate.set(false);
         let task = {
             let mut state = self.state.lock();
-            if matches!(*state, State::Nowhere) {
+            if matches!(*state, PortState::NoPort) {
                 return;
             }
-            std::mem::replace(&mut *state, State::Closed)
+            std::mem::replace(&mut *state, PortState::Closed)
         };
-        if let State::Open(task) = task {
+        if let PortState::Open(task) = task {
             task.abort();
-            // Only when the task has ended is the port free.
+            // The port is free when the task has ended.
             let _ = task.await;
         }
     }
 
-    /// Like [`close`](Listener::close), without waiting.
+    /// Stops accepting connections without waiting.
     pub(super) fn abort(&self) {
         self.gate.set(false);
-        if let State::Open(task) = &*self.state.lock() {
+        if let PortState::Open(task) = &*self.state.lock() {
             task.abort();
         }
     }
 
-    /// Waits until every connection has ended.
-    pub(super) async fn ended(&self) {
+    /// Waits until all connections have ended.
+    pub(super) async fn wait_for_connections(&self) {
         self.connections.close();
         self.connections.wait().await;
     }
@@ -189,14 +189,14 @@ async fn accept(
         let stream = match socket.accept().await {
             Ok((stream, _)) => stream,
             Err(error) => {
-                // Out of file descriptors, most likely: others have to end first.
+                // Usually there are no file descriptors left until other connections end.
                 tracing::warn!(%error, "cannot accept a connection");
                 tokio::time::sleep(std::time::Duration::from_millis(50)).await;
                 continue;
             }
         };
-        let number = cluster.record.connected();
-        // Taken here and not in the connection's own task, which may begin only after a cut that is meant for it as well.
+        let number = cluster.record.count_connection();
+        // The connection's own task might start after a cut that must also close this connection.
         let cut = cluster.connections();
         let tls = tls.clone();
         connections.spawn(connection(stream, number, cluster.clone(), tls, cut, protocols));

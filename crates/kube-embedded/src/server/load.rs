@@ -1,4 +1,4 @@
-//! Manifests into the server, without a client.
+//! Loads and deletes objects without a client.
 
 use std::path::Path;
 
@@ -18,7 +18,7 @@ pub(super) fn objects(cluster: &Cluster, objects: impl IntoIterator<Item = Value
         if object["kind"].as_str().is_some_and(|k| k.ends_with("List")) && object["items"].is_array() {
             loaded += self::objects(cluster, object["items"].as_array().cloned().unwrap_or_default())?;
         } else {
-            put(cluster, object)?;
+            load_object(cluster, object)?;
             loaded += 1;
         }
     }
@@ -38,7 +38,7 @@ pub(super) fn file(cluster: &Cluster, path: &Path) -> Result<usize, Error> {
     objects(cluster, documents.into_iter().filter(|d| !d.is_null()))
 }
 
-/// Says whether there was such an object.
+/// Returns whether the object existed.
 pub(super) fn delete(cluster: &Cluster, collection: &str, namespace: Option<&str>, name: &str) -> bool {
     let registry = cluster.registry();
     let Some(resource) = registry.of_collection(collection) else {
@@ -48,7 +48,7 @@ pub(super) fn delete(cluster: &Cluster, collection: &str, namespace: Option<&str
     verbs::delete_object(cluster, resource, &key, &DeleteOptions::default()).is_ok()
 }
 
-fn put(cluster: &Cluster, object: Value) -> Result<(), Error> {
+fn load_object(cluster: &Cluster, object: Value) -> Result<(), Error> {
     let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
     let (kind, name) = (text(&object["kind"]), text(&object["metadata"]["name"]));
     let failed = |why: String| Error::Manifest {
@@ -60,7 +60,7 @@ fn put(cluster: &Cluster, object: Value) -> Result<(), Error> {
     let registry = cluster.registry();
     let resource = registry
         .find_kind(group, version, &kind)
-        .ok_or_else(|| failed(format!("no kind {kind:?} in version {api_version:?} is served")))?;
+        .ok_or_else(|| failed(format!("unknown kind {kind:?} in version {api_version:?}")))?;
     let namespace = resource
         .namespaced
         .then(|| match text(&object["metadata"]["namespace"]) {
@@ -78,7 +78,7 @@ fn put(cluster: &Cluster, object: Value) -> Result<(), Error> {
         dry_run: false,
         validation: FieldValidation::Strict,
         manager: "kube-embedded".into(),
-        user: None,
+        origin: None,
     };
     let body = Body::new(object);
     let status = body.object.get("status").cloned();
@@ -86,7 +86,7 @@ fn put(cluster: &Cluster, object: Value) -> Result<(), Error> {
         Err(status) if status.code == 409 => {
             path.name = Some(name.clone());
             let mut replacement = body.clone();
-            // Custom resources are replaced only in the version that is named.
+            // An update of a custom resource needs a resource version.
             if replacement.object["metadata"]["resourceVersion"].is_null()
                 && let Ok(stored) = verbs::find(cluster, &path)
             {
@@ -98,10 +98,10 @@ fn put(cluster: &Cluster, object: Value) -> Result<(), Error> {
     };
     created.map_err(|s: Status| failed(s.message))?;
     if resource.is("apiextensions.k8s.io", "CustomResourceDefinition") {
-        // Its objects may be next.
+        // The next manifests may be objects of this kind.
         controllers::establish(cluster, &Key::new(None, &name));
     }
-    // A manifest that was read from a cluster has a status, which goes in by its own door.
+    // A manifest that was read from a cluster has a status, which only the subresource writes.
     if status.is_some() && resource.has_status() && !name.is_empty() {
         path.name = Some(name.clone());
         path.subresource = Some("status".into());

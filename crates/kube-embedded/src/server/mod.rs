@@ -1,4 +1,4 @@
-//! The server as its user sees it: started, asked, disturbed, stopped.
+//! The public API of a running server.
 
 mod builder;
 #[cfg(feature = "client")]
@@ -26,11 +26,12 @@ use crate::follow_up;
 use crate::record::Request;
 use crate::store;
 use listener::Listener;
-use tls::Identity;
+use tls::TlsIdentity;
 
 /// A running API server.
 ///
-/// Dropping it stops it at once; [`stop`](Server::stop) also waits until everything has ended.
+/// Dropping it stops the server without waiting; [`stop`](Server::stop) also waits until everything has
+/// ended.
 ///
 /// ```
 /// # use kube_embedded::Server;
@@ -54,11 +55,11 @@ use tls::Identity;
 pub struct Server {
     cluster: Arc<Cluster>,
     listener: Listener,
-    identity: Identity,
+    identity: TlsIdentity,
     controllers: JoinHandle<()>,
 }
 
-/// A moment of a server, to go back to with [`Server::restore`].
+/// A state of a server, for [`Server::restore`].
 ///
 /// ```
 /// # use kube_embedded::Server;
@@ -77,75 +78,76 @@ pub struct Server {
 pub struct Backup(store::Backup);
 
 impl Server {
-    /// Begins the settings of a server.
+    /// Returns a builder for the settings of a server.
     pub fn builder() -> Builder {
         Builder::default()
     }
 
-    /// Starts a server with the usual settings on a loopback port of its own choice.
+    /// Starts a server with default settings on a free loopback port.
     pub async fn start() -> Result<Server, Error> {
         Server::builder().start().await
     }
 
-    /// Where it listens.
+    /// Returns the address on which the server listens.
     pub fn address(&self) -> SocketAddr {
         self.listener.address()
     }
 
-    /// Base URL over HTTPS; the certificate is signed by [`ca_pem`](Server::ca_pem).
+    /// Returns the base URL for HTTPS. The certificate is signed by [`ca_pem`](Server::ca_pem).
     pub fn url(&self) -> String {
         format!("https://{}", self.address())
     }
 
-    /// Base URL over plain HTTP; the same port serves both.
+    /// Returns the base URL for plain HTTP, on the same port.
     pub fn http_url(&self) -> String {
         format!("http://{}", self.address())
     }
 
-    /// Certificate of the throw-away authority that signed the server's certificate.
+    /// Returns the certificate of the temporary authority that signed the server's certificate, as PEM.
     pub fn ca_pem(&self) -> &str {
         self.identity.ca_pem()
     }
 
-    /// A kubeconfig for this server, as text.
+    /// Returns a kubeconfig for this server as YAML.
     pub fn kubeconfig(&self) -> String {
         kubeconfig::text(&self.url(), self.ca_pem(), self.cluster.access.admin_token())
     }
 
-    /// Returns a bearer token for any user, for clients and programs that are not to have all permissions. It does not
-    /// expire, and a service account need not exist.
+    /// Returns a bearer token for any user, for clients and programs that must not have all permissions. It
+    /// does not expire, and a service account need not exist.
     ///
     /// The tokens that a client requests for a ServiceAccount expire, and are valid while the account exists.
     pub fn token_for(&self, user: &User) -> String {
         self.cluster.access.user_token(user)
     }
 
-    /// Writes a kubeconfig for this server, readable by its owner only. The file appears complete or not at all.
+    /// Writes a kubeconfig for this server that only its owner can read.
     ///
-    /// A file that an earlier server wrote is replaced, if it was not changed since. Nothing else is overwritten.
+    /// The file is written atomically. It replaces a file that an earlier server wrote and that has not
+    /// changed since. No other file is overwritten.
     ///
     /// # Errors
-    /// If the path holds anything else, or the file cannot be written.
+    /// If the path contains anything else, or the file cannot be written.
     pub fn write_kubeconfig(&self, path: impl AsRef<Path>) -> Result<KubeconfigFile, Error> {
         kubeconfig::write(path.as_ref(), &self.kubeconfig())
     }
 
-    /// The rules by which it misbehaves.
+    /// Returns the rules that inject faults.
     pub fn faults(&self) -> &Faults {
         &self.cluster.faults
     }
 
-    /// The requests it has seen, the oldest first.
+    /// Returns the recorded requests, oldest first.
     pub fn requests(&self) -> Vec<Arc<Request>> {
         self.cluster.record.all()
     }
 
-    /// Forgets the requests it has seen.
+    /// Deletes the recorded requests.
     pub fn forget_requests(&self) {
         self.cluster.record.clear();
     }
 
-    /// Waits until there is a request, seen already or to come, that satisfies `wanted`.
+    /// Waits for a request, recorded or new, for which `wanted` returns true.
     ///
     /// # Cancel safety
     /// Nothing is lost when the future is dropped.
@@ -153,95 +155,98 @@ impl Server {
         self.cluster.record.wait_for(wanted).await
     }
 
-    /// How many TCP connections it has accepted.
+    /// Returns the number of accepted TCP connections.
     pub fn connections(&self) -> u64 {
         self.cluster.record.connections()
     }
 
-    /// The version of the newest write, which any list made now is at.
+    /// Returns the resource version of the last write, which is also that of a new list.
     pub fn resource_version(&self) -> u64 {
         self.cluster.store.revision()
     }
 
-    /// How many objects a resource has, named as `pods` or `deployments.apps`.
+    /// Returns the number of objects of a resource, named as `pods` or `deployments.apps`.
     pub fn count(&self, resource: &str) -> usize {
         self.cluster.store.len(&collection(resource))
     }
 
-    /// Bytes that a resource's objects take, named as `pods` or `deployments.apps`.
+    /// Returns the size of all objects of a resource, named as `pods` or `deployments.apps`, in bytes.
     pub fn size(&self, resource: &str) -> usize {
         self.cluster.store.size(&collection(resource))
     }
 
-    /// Creates or replaces objects of any kind without a client: manifests as JSON values, lists included. Everything the
-    /// API does to a new object (defaults, checks, uid, version) is done to these.
+    /// Creates or replaces objects of any kind without a client. Manifests are JSON values, including lists.
+    ///
+    /// The server applies defaults and validation as for requests. Returns the number of objects.
     pub fn load(&self, objects: impl IntoIterator<Item = serde_json::Value>) -> Result<usize, Error> {
         load::objects(&self.cluster, objects)
     }
 
-    /// Loads manifests from a YAML or JSON file, which may hold several documents.
+    /// Loads manifests from a YAML or JSON file, which may contain several documents.
     pub fn load_file(&self, path: impl AsRef<Path>) -> Result<usize, Error> {
         load::file(&self.cluster, path.as_ref())
     }
 
-    /// Deletes an object without a client, named by its resource as `pods` or `deployments.apps`. Says whether it was there;
-    /// one with finalizers stays until they are gone.
+    /// Deletes an object without a client. The resource is named as `pods` or `deployments.apps`.
+    ///
+    /// Returns whether the object existed. An object with finalizers remains until they are removed.
     pub fn delete(&self, resource: &str, namespace: Option<&str>, name: &str) -> bool {
         load::delete(&self.cluster, &collection(resource), namespace, name)
     }
 
-    /// Returns an object as it is stored, without a client; the resource is named as `pods` or `deployments.apps`.
+    /// Returns an object as it is stored, without a client. The resource is named as `pods` or
+    /// `deployments.apps`.
     pub fn object(&self, resource: &str, namespace: Option<&str>, name: &str) -> Option<serde_json::Value> {
         let key = store::Key::new(namespace, name);
         let object = self.cluster.store.get(&collection(resource), &key)?;
         Some(object.value())
     }
 
-    /// Moves the version forward, as writes to other resources would.
+    /// Increases the resource version, like writes to other resources.
     pub fn advance_resource_version(&self, by: u64) {
         self.cluster.store.advance(by);
     }
 
-    /// Forgets all history: watches and continued lists from before now answer 410.
+    /// Deletes the history. Watches and continued lists of earlier versions get 410.
     pub fn compact_history(&self) {
         let newest = self.cluster.store.revision();
         self.cluster.store.compact(newest);
     }
 
-    /// Breaks every connection and watch that exists now; new ones may come.
+    /// Closes all connections and watches. Clients can reconnect.
     pub fn cut_connections(&self) {
         self.cluster.cut_connections();
     }
 
-    /// Stops listening and breaks every connection: from now on connections are refused.
+    /// Stops listening and closes all connections. New connections are refused.
     pub async fn go_down(&self) {
         self.listener.close().await;
         self.cluster.cut_connections();
     }
 
-    /// Listens again on the same port after [`go_down`](Server::go_down).
-    pub async fn come_back(&self) -> Result<(), Error> {
+    /// Listens again on the same port after [`go_down`](Server::go_down). Does nothing if the server listens.
+    pub async fn restart(&self) -> Result<(), Error> {
         self.listener.open(&self.cluster, &self.identity).await
     }
 
-    /// Remembers this moment.
+    /// Returns a copy of the current state.
     pub fn backup(&self) -> Backup {
         Backup(self.cluster.store.backup())
     }
 
-    /// Goes back to a moment: objects and versions are those of then, as after restoring etcd from a backup. Connections
-    /// break, as they do when the real server is restarted for it.
+    /// Restores the objects and versions of a backup, like restoring etcd. Closes all connections, as the
+    /// restart of a real server does.
     pub fn restore(&self, backup: &Backup) {
         self.cluster.cut_connections();
         self.cluster.store.restore(&backup.0);
         follow_up::rebuild_registry(&self.cluster);
     }
 
-    /// Stops, and waits until every connection and task has ended.
+    /// Stops the server and waits until all connections and tasks have ended.
     pub async fn stop(mut self) {
         self.listener.close().await;
         self.cluster.cut_connections();
-        self.listener.ended().await;
+        self.listener.wait_for_connections().await;
         self.controllers.abort();
         let _ = (&mut self.controllers).await;
     }
@@ -255,7 +260,7 @@ impl Drop for Server {
     }
 }
 
-/// `pods` or `deployments.apps` as the name of a collection.
+/// Returns the name of the collection of `pods` or `deployments.apps`.
 fn collection(resource: &str) -> String {
     let (plural, group) = resource.split_once('.').unwrap_or((resource, ""));
     format!("{group}/{plural}")

@@ -1,4 +1,4 @@
-//! The server's identity: a throw-away authority and a certificate for loopback.
+//! The server's keys: a temporary certificate authority, a certificate for loopback, and the key of tokens.
 
 use std::sync::Arc;
 
@@ -11,31 +11,31 @@ use tokio_rustls::TlsAcceptor;
 use super::Error;
 use super::listener::Protocols;
 
-/// The server's identity.
-pub(super) struct Identity {
+/// The server's keys and certificates.
+pub(super) struct TlsIdentity {
     ca_pem: String,
     #[cfg_attr(
         not(feature = "client"),
-        expect(dead_code, reason = "only a client in this process asks for it")
+        expect(dead_code, reason = "only a client in this process uses it")
     )]
     ca_der: Vec<u8>,
     acceptor: TlsAcceptor,
     token_key: hmac::Key,
 }
 
-impl std::fmt::Debug for Identity {
+impl std::fmt::Debug for TlsIdentity {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("Identity")
+        f.write_str("TlsIdentity")
     }
 }
 
-impl Identity {
-    /// Makes a new authority, and a certificate for `localhost` and the loopback addresses.
-    pub(super) fn new(protocols: Protocols) -> Result<Identity, Error> {
-        Identity::make(protocols).map_err(Error::Certificate)
+impl TlsIdentity {
+    /// Creates a new authority, and a certificate for `localhost` and the loopback addresses.
+    pub(super) fn new(protocols: Protocols) -> Result<TlsIdentity, Error> {
+        TlsIdentity::make(protocols).map_err(Error::Certificate)
     }
 
-    fn make(protocols: Protocols) -> Result<Identity, Box<dyn std::error::Error + Send + Sync>> {
+    fn make(protocols: Protocols) -> Result<TlsIdentity, Box<dyn std::error::Error + Send + Sync>> {
         let mut ca = CertificateParams::new(Vec::new())?;
         ca.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
         ca.key_usages = vec![KeyUsagePurpose::KeyCertSign, KeyUsagePurpose::CrlSign];
@@ -69,8 +69,8 @@ impl Identity {
         }
         config.alpn_protocols.push(b"http/1.1".to_vec());
         let token_key = hmac::Key::generate(hmac::HMAC_SHA256, &SystemRandom::new())
-            .map_err(|_| "the system has no random numbers")?;
-        Ok(Identity {
+            .map_err(|_| "the system provides no random numbers")?;
+        Ok(TlsIdentity {
             ca_pem: ca_certificate.pem(),
             ca_der: ca_certificate.der().to_vec(),
             acceptor: TlsAcceptor::from(Arc::new(config)),
@@ -87,7 +87,7 @@ impl Identity {
         &self.ca_der
     }
 
-    /// The key that bearer tokens are signed with.
+    /// Returns the key that signs bearer tokens.
     pub(super) fn token_key(&self) -> hmac::Key {
         self.token_key.clone()
     }

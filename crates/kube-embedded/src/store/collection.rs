@@ -4,18 +4,18 @@ use std::collections::{BTreeMap, VecDeque};
 use std::ops::Bound;
 use std::sync::Arc;
 
-use super::{EventKind, Key, Listening, Stored, Tidings};
+use super::{EventKind, Key, RevisionReceiver, RevisionSender, Stored};
 
-/// One change in the history of a collection.
+/// A change in the history of a collection.
 #[derive(Debug, Clone)]
-pub(crate) struct Change {
+pub(crate) struct HistoryEntry {
     pub(crate) kind: EventKind,
     /// The object after the change; for a deletion its last state, at the revision of the deletion.
     pub(crate) object: Arc<Stored>,
     pub(crate) previous: Option<Arc<Stored>>,
 }
 
-impl Change {
+impl HistoryEntry {
     pub(crate) fn revision(&self) -> u64 {
         self.object.revision
     }
@@ -25,35 +25,35 @@ impl Change {
 #[derive(Debug)]
 pub(super) struct Collection {
     objects: BTreeMap<Key, Arc<Stored>>,
-    history: VecDeque<Change>,
-    /// Nobody new may begin before this revision: changes up to it are no longer in `history`.
-    forgotten: u64,
-    /// The newest change that is no longer in `history`. Who has seen it misses nothing, whatever else was compacted.
-    dropped: u64,
-    /// Tells watchers the revision of the newest change.
-    newest: Tidings,
-    /// Revision of the newest change, also when history does not reach back to it.
+    history: VecDeque<HistoryEntry>,
+    /// Lists and watches cannot start before this revision.
+    compacted: u64,
+    /// Revision of the newest change that is no longer in `history`. A watch at or after it misses nothing.
+    last_dropped: u64,
+    /// Notifies watches of the newest revision.
+    newest: RevisionSender,
+    /// Revision of the newest change, even if it is no longer in `history`.
     changed: u64,
 }
 
 impl Collection {
-    pub(super) fn new(forgotten: u64) -> Collection {
+    pub(super) fn new(compacted: u64) -> Collection {
         Collection {
             objects: BTreeMap::new(),
             history: VecDeque::new(),
-            forgotten,
-            dropped: forgotten,
-            newest: Tidings::new(0),
+            compacted,
+            last_dropped: compacted,
+            newest: RevisionSender::new(0),
             changed: 0,
         }
     }
 
-    /// The same objects without history or watchers.
+    /// Returns a copy of the objects without history and watches.
     pub(super) fn copy(&self) -> Collection {
         Collection {
             objects: self.objects.clone(),
             changed: self.changed,
-            ..Collection::new(self.forgotten)
+            ..Collection::new(self.compacted)
         }
     }
 
@@ -65,24 +65,24 @@ impl Collection {
         self.objects.len()
     }
 
-    pub(super) fn forgotten(&self) -> u64 {
-        self.forgotten
+    pub(super) fn compacted(&self) -> u64 {
+        self.compacted
     }
 
     pub(super) fn changed(&self) -> u64 {
         self.changed
     }
 
-    pub(super) fn subscribe(&self) -> Listening {
-        self.newest.listen()
+    pub(super) fn subscribe(&self) -> RevisionReceiver {
+        self.newest.subscribe()
     }
 
     pub(super) fn objects(&self) -> impl Iterator<Item = &Arc<Stored>> {
         self.objects.values()
     }
 
-    /// Applies a change and keeps it in the history of at most `keep` changes.
-    pub(super) fn apply(&mut self, change: Change, keep: usize) {
+    /// Applies a change and adds it to the history, which keeps at most `keep` changes.
+    pub(super) fn apply(&mut self, change: HistoryEntry, keep: usize) {
         match change.kind {
             EventKind::Deleted => self.objects.remove(&change.object.key),
             _ => self
@@ -92,42 +92,42 @@ impl Collection {
         let revision = change.revision();
         self.history.push_back(change);
         while self.history.len() > keep {
-            self.forget_oldest();
+            self.drop_oldest();
         }
         self.changed = revision;
-        self.newest.tell(revision);
+        self.newest.send(revision);
     }
 
-    fn forget_oldest(&mut self) {
+    fn drop_oldest(&mut self) {
         if let Some(change) = self.history.pop_front() {
-            self.dropped = change.revision();
-            self.forgotten = self.forgotten.max(self.dropped);
+            self.last_dropped = change.revision();
+            self.compacted = self.compacted.max(self.last_dropped);
         }
     }
 
-    /// Forgets history up to and including `revision`.
+    /// Drops the history up to and including `revision`.
     pub(super) fn compact(&mut self, revision: u64) {
         while self.history.front().is_some_and(|c| c.revision() <= revision) {
-            self.forget_oldest();
+            self.drop_oldest();
         }
-        self.forgotten = self.forgotten.max(revision);
+        self.compacted = self.compacted.max(revision);
     }
 
-    /// Up to `limit` changes after `revision`, oldest first. `None` when some of them are forgotten.
-    pub(super) fn changes_after(&self, revision: u64, limit: usize) -> Option<Vec<Change>> {
-        if revision < self.dropped {
+    /// Returns up to `limit` changes after `revision`, oldest first; `None` if some of them were dropped.
+    pub(super) fn changes_after(&self, revision: u64, limit: usize) -> Option<Vec<HistoryEntry>> {
+        if revision < self.last_dropped {
             return None;
         }
         let start = self.history.partition_point(|c| c.revision() <= revision);
         Some(self.history.range(start..).take(limit).cloned().collect())
     }
 
-    /// The objects in `range` as they were at `revision`, in order. `None` when history does not reach back that far.
+    /// Returns the objects in `range` at `revision`, in order; `None` if the history begins later.
     pub(super) fn at(&self, revision: u64, range: (Bound<Key>, Bound<Key>)) -> Option<Vec<Arc<Stored>>> {
-        if revision < self.forgotten {
+        if revision < self.compacted {
             return None;
         }
-        // A range that is empty or turned around is a question for nothing, not a mistake.
+        // An empty or reversed range would panic below.
         if is_empty(&range) {
             return Some(Vec::new());
         }

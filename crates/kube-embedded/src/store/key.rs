@@ -1,4 +1,4 @@
-//! Names of objects within a collection.
+//! Keys of objects within a collection.
 
 use std::fmt;
 use std::ops::Bound;
@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 /// `namespace/name`, or `name` for cluster-scoped kinds.
 ///
-/// Ordered as text, which is how etcd orders keys and therefore how the API orders lists.
+/// Ordered as text, like the keys in etcd and therefore the lists of the API.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct Key(Arc<str>);
 
@@ -30,7 +30,7 @@ impl Key {
         self.0.split_once('/').map_or(&self.0, |(_, name)| name)
     }
 
-    /// Where the keys of a namespace (or all keys) begin and end, as bounds for a range of an ordered map.
+    /// Returns the range of all keys, or of the keys of a namespace.
     pub(crate) fn range(namespace: Option<&str>) -> (Bound<Key>, Bound<Key>) {
         match namespace {
             // '0' is the character after '/'.
@@ -42,7 +42,7 @@ impl Key {
         }
     }
 
-    /// The text of a key, as a place to continue a list from.
+    /// Parses the key in a continue token.
     pub(crate) fn from_text(text: &str) -> Key {
         Key(text.into())
     }

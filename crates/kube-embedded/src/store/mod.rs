@@ -1,16 +1,16 @@
-//! All objects, under one revision, with the history that watches and consistent lists need.
+//! All objects, with one revision, and the history for watches and consistent lists.
 //!
-//! As in etcd there is one revision for everything; each write takes the next. Every resource has its own collection
-//! and history; a watcher is a cursor (a revision) on that history and holds nothing else, so memory does not grow with
-//! the number of watchers, and one that falls behind the kept history is told so (410) instead of being buffered for.
+//! As in etcd, all resources share one revision, and each write increments it. Every resource has its own collection
+//! and history. A watch only contains a revision as a cursor on that history, so memory does not grow with the number
+//! of watches. A watch that falls behind the history gets 410.
 
 mod collection;
 mod key;
 mod object;
 mod owners;
+mod revisions;
 #[cfg(test)]
 mod tests;
-mod tidings;
 
 use std::collections::HashMap;
 use std::ops::Bound;
@@ -20,20 +20,20 @@ use std::time::Duration;
 use parking_lot::RwLock;
 use serde_json::Value;
 
-pub(crate) use collection::Change;
 use collection::Collection;
+pub(crate) use collection::HistoryEntry;
 pub(crate) use key::Key;
 pub(crate) use object::{EventKind, Stored};
 use owners::Owners;
-pub(crate) use tidings::Listening;
-use tidings::Tidings;
+pub(crate) use revisions::RevisionReceiver;
+use revisions::RevisionSender;
 
 /// Name of a collection: `group/plural`.
 pub(crate) type CollectionId = Arc<str>;
 
-/// Where in the store an object is.
+/// The location of an object in the store.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub(crate) struct Place {
+pub(crate) struct ObjectRef {
     pub(crate) collection: CollectionId,
     pub(crate) key: Key,
 }
@@ -41,25 +41,25 @@ pub(crate) struct Place {
 /// All objects.
 #[derive(Debug)]
 pub(crate) struct Store {
-    state: RwLock<State>,
-    /// How many changes each collection remembers.
+    state: RwLock<StoreState>,
+    /// Maximum number of changes in the history of each collection.
     keep: usize,
-    /// Tells of the revision of every write.
-    newest: Tidings,
+    /// Notifies of the revision of every write.
+    newest: RevisionSender,
 }
 
 #[derive(Debug)]
-struct State {
+struct StoreState {
     revision: u64,
     collections: HashMap<CollectionId, Collection>,
-    /// Where the history of collections begins that are not there yet.
+    /// The history of new collections begins after this revision.
     compacted: u64,
     owners: Owners,
-    /// How often a backup was restored.
+    /// Number of restored backups.
     restored: u64,
 }
 
-/// A moment of the whole store, to go back to.
+/// A copy of the store, for [`Store::restore`].
 #[derive(Debug)]
 pub(crate) struct Backup {
     revision: u64,
@@ -67,57 +67,57 @@ pub(crate) struct Backup {
     owners: Owners,
 }
 
-/// What to write.
+/// A write of one object.
 #[derive(Debug)]
 pub(crate) struct Write<'a> {
     pub(crate) collection: &'a CollectionId,
     pub(crate) key: Key,
-    /// Revision the object must be at; `None` when it must not exist.
+    /// Expected revision of the object; `None` if it must not exist.
     pub(crate) expected: Option<u64>,
     pub(crate) kind: EventKind,
     pub(crate) object: Value,
     /// Values for field selectors.
     pub(crate) fields: Box<[Box<str>]>,
-    /// Hash of the schema that the object is pruned and defaulted by; 0 for built-in kinds, and if it is not known.
+    /// Hash of the schema by which the object is pruned and defaulted; 0 for built-in kinds, or if unknown.
     pub(crate) schema: u64,
 }
 
-/// Identifies the content of some collections: after a change to one of them it is another one.
+/// Identifies the content of some collections. It changes with each of them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Stamp {
     restored: u64,
     changed: u64,
 }
 
-/// A write that was not done, because the object is not at the expected revision.
+/// The write was rejected because the object is not at the expected revision.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Stale;
+pub(crate) struct StaleRevision;
 
-/// Objects of one moment.
+/// The objects of a list at one revision.
 #[derive(Debug)]
-pub(crate) struct Listed {
+pub(crate) struct Snapshot {
     pub(crate) objects: Vec<Arc<Stored>>,
     pub(crate) revision: u64,
 }
 
-/// History does not reach back to where it was asked from; it begins after this revision.
+/// The requested revision is no longer in the history, which begins after this revision.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Forgotten(pub(crate) u64);
+pub(crate) struct HistoryCompacted(pub(crate) u64);
 
-/// What follows a watcher's cursor.
+/// Changes after a watch's cursor.
 #[derive(Debug)]
-pub(crate) struct Following {
-    pub(crate) changes: Vec<Change>,
-    /// The cursor after these changes: everything up to here has been seen.
+pub(crate) struct ChangeBatch {
+    pub(crate) changes: Vec<HistoryEntry>,
+    /// The new cursor of the watch, which has then seen all changes up to this revision.
     pub(crate) cursor: u64,
 }
 
-/// How many changes a watcher takes at once.
+/// Maximum number of changes in a batch.
 const BATCH: usize = 256;
 
 impl Store {
     pub(crate) fn new(keep: usize) -> Store {
-        let state = State {
+        let state = StoreState {
             revision: 1,
             collections: HashMap::new(),
             compacted: 0,
@@ -127,11 +127,11 @@ impl Store {
         Store {
             state: RwLock::new(state),
             keep,
-            newest: Tidings::new(1),
+            newest: RevisionSender::new(1),
         }
     }
 
-    /// The revision of the newest write.
+    /// Returns the revision of the newest write.
     pub(crate) fn revision(&self) -> u64 {
         self.state.read().revision
     }
@@ -140,7 +140,7 @@ impl Store {
         self.state.read().collections.get(collection)?.get(key).cloned()
     }
 
-    /// How many objects a collection has.
+    /// Returns the number of objects in a collection.
     pub(crate) fn len(&self, collection: &str) -> usize {
         self.state
             .read()
@@ -149,7 +149,7 @@ impl Store {
             .map_or(0, Collection::len)
     }
 
-    /// Bytes that the newest versions of a collection's objects take.
+    /// Returns the size of a collection's objects in bytes.
     pub(crate) fn size(&self, collection: &str) -> usize {
         let state = self.state.read();
         state
@@ -158,18 +158,18 @@ impl Store {
             .map_or(0, |c| c.objects().map(|o| o.size()).sum())
     }
 
-    /// The object with this uid.
-    pub(crate) fn by_uid(&self, uid: &str) -> Option<Place> {
+    /// Returns the object with this uid.
+    pub(crate) fn by_uid(&self, uid: &str) -> Option<ObjectRef> {
         self.state.read().owners.place(uid).cloned()
     }
 
-    /// The objects that name this uid as an owner.
-    pub(crate) fn dependents(&self, uid: &str) -> Vec<Place> {
+    /// Returns the objects that have this uid as an owner.
+    pub(crate) fn dependents(&self, uid: &str) -> Vec<ObjectRef> {
         self.state.read().owners.dependents(uid)
     }
 
-    /// Does one write, or nothing when the object is not at the expected revision.
-    pub(crate) fn write(&self, write: Write<'_>) -> Result<Arc<Stored>, Stale> {
+    /// Writes an object, if it is at the expected revision.
+    pub(crate) fn write(&self, write: Write<'_>) -> Result<Arc<Stored>, StaleRevision> {
         let mut state = self.state.write();
         let state = &mut *state;
         let collection = match state.collections.get_mut(write.collection) {
@@ -181,7 +181,7 @@ impl Store {
         };
         let previous = collection.get(&write.key).cloned();
         if previous.as_ref().map(|p| p.revision) != write.expected {
-            return Err(Stale);
+            return Err(StaleRevision);
         }
         state.revision += 1;
         let Write {
@@ -196,58 +196,58 @@ impl Store {
         let object = Arc::new(object);
         state
             .owners
-            .follow(write.collection, kind, &object, previous.as_deref());
+            .update(write.collection, kind, &object, previous.as_deref());
         collection.apply(
-            Change {
+            HistoryEntry {
                 kind,
                 object: object.clone(),
                 previous,
             },
             self.keep,
         );
-        self.newest.tell(state.revision);
+        self.newest.send(state.revision);
         Ok(object)
     }
 
-    /// The newest objects of `range`.
-    pub(crate) fn list(&self, collection: &str, range: (Bound<Key>, Bound<Key>)) -> Listed {
+    /// Returns the newest objects in `range`.
+    pub(crate) fn list(&self, collection: &str, range: (Bound<Key>, Bound<Key>)) -> Snapshot {
         let state = self.state.read();
         let revision = state.revision;
         let objects = state
             .collections
             .get(collection)
             .and_then(|c| c.at(u64::MAX, range));
-        Listed {
+        Snapshot {
             objects: objects.unwrap_or_default(),
             revision,
         }
     }
 
-    /// The objects of `range` as they were at `revision`.
+    /// Returns the objects in `range` at `revision`.
     pub(crate) fn list_at(
         &self,
         collection: &str,
         range: (Bound<Key>, Bound<Key>),
         revision: u64,
-    ) -> Result<Listed, Forgotten> {
+    ) -> Result<Snapshot, HistoryCompacted> {
         let state = self.state.read();
         let Some(collection) = state.collections.get(collection) else {
             if revision < state.compacted {
-                return Err(Forgotten(state.compacted));
+                return Err(HistoryCompacted(state.compacted));
             }
-            return Ok(Listed {
+            return Ok(Snapshot {
                 objects: Vec::new(),
                 revision,
             });
         };
         let objects = collection
             .at(revision, range)
-            .ok_or(Forgotten(collection.forgotten()))?;
-        Ok(Listed { objects, revision })
+            .ok_or(HistoryCompacted(collection.compacted()))?;
+        Ok(Snapshot { objects, revision })
     }
 
-    /// Tells of every change to a collection.
-    pub(crate) fn subscribe(&self, collection: &CollectionId) -> Listening {
+    /// Returns a receiver that is notified of changes to a collection.
+    pub(crate) fn subscribe(&self, collection: &CollectionId) -> RevisionReceiver {
         if let Some(known) = self.state.read().collections.get(collection) {
             return known.subscribe();
         }
@@ -263,7 +263,7 @@ impl Store {
     /// Returns the stamp of some collections.
     pub(crate) fn stamp(&self, collections: &[&str]) -> Stamp {
         let state = self.state.read();
-        // Every change has a revision of its own, so the newest one stands for all.
+        // All changes have different revisions, so the newest identifies the content.
         let changed = collections.iter().filter_map(|id| state.collections.get(*id));
         Stamp {
             restored: state.restored,
@@ -271,56 +271,60 @@ impl Store {
         }
     }
 
-    /// Returns whether a watcher may begin after `revision`.
-    pub(crate) fn remembers(&self, collection: &str, revision: u64) -> Result<(), Forgotten> {
+    /// Checks that a watch can start at `revision`.
+    pub(crate) fn check_history(&self, collection: &str, revision: u64) -> Result<(), HistoryCompacted> {
         let state = self.state.read();
-        let forgotten = state
+        let compacted = state
             .collections
             .get(collection)
-            .map_or(state.compacted, Collection::forgotten);
-        if revision < forgotten {
-            return Err(Forgotten(forgotten));
+            .map_or(state.compacted, Collection::compacted);
+        if revision < compacted {
+            return Err(HistoryCompacted(compacted));
         }
         Ok(())
     }
 
-    /// The changes after `cursor`, at most a batch of them, for a watcher that has begun.
-    pub(crate) fn follow(&self, collection: &str, cursor: u64) -> Result<Following, Forgotten> {
+    /// Returns a batch of changes after `cursor`, for a watch that has started.
+    pub(crate) fn changes_after(
+        &self,
+        collection: &str,
+        cursor: u64,
+    ) -> Result<ChangeBatch, HistoryCompacted> {
         let state = self.state.read();
         let Some(known) = state.collections.get(collection) else {
-            return Ok(Following {
+            return Ok(ChangeBatch {
                 changes: Vec::new(),
                 cursor: cursor.max(state.revision),
             });
         };
         let changes = known
             .changes_after(cursor, BATCH)
-            .ok_or(Forgotten(known.forgotten()))?;
+            .ok_or(HistoryCompacted(known.compacted()))?;
         let cursor = match changes.last() {
             Some(last) if changes.len() == BATCH => last.revision(),
             _ => cursor.max(state.revision),
         };
-        Ok(Following { changes, cursor })
+        Ok(ChangeBatch { changes, cursor })
     }
 
-    /// Raises the revision without a change, as a write to some other resource would.
+    /// Increases the revision without a change, like a write to another resource.
     pub(crate) fn advance(&self, by: u64) -> u64 {
         let mut state = self.state.write();
         state.revision += by;
-        self.newest.tell(state.revision);
+        self.newest.send(state.revision);
         state.revision
     }
 
-    /// Waits until `revision` has been reached, but no longer than `patience`. Says whether it was.
-    pub(crate) async fn reached(&self, revision: u64, patience: Duration) -> bool {
-        let mut newest = self.newest.listen();
-        let reached = newest.reaches(revision);
+    /// Waits until the store has reached `revision`. Returns false after `patience`.
+    pub(crate) async fn wait_for_revision(&self, revision: u64, patience: Duration) -> bool {
+        let mut newest = self.newest.subscribe();
+        let reached = newest.wait_for(revision);
         tokio::time::timeout(patience, reached)
             .await
             .is_ok_and(|r| r.is_ok())
     }
 
-    /// Forgets the history of everything up to and including `revision`.
+    /// Drops the history up to and including `revision`.
     pub(crate) fn compact(&self, revision: u64) {
         let mut state = self.state.write();
         let revision = revision.min(state.revision);
@@ -330,7 +334,7 @@ impl Store {
         }
     }
 
-    /// Remembers this moment.
+    /// Returns a copy of the current state.
     pub(crate) fn backup(&self) -> Backup {
         let state = self.state.read();
         Backup {
@@ -344,13 +348,13 @@ impl Store {
         }
     }
 
-    /// Goes back to a moment, revision included, with no history. Watchers must have been ended before.
+    /// Restores a backup including its revision, without history. All watches must have ended.
     pub(crate) fn restore(&self, backup: &Backup) {
         let mut state = self.state.write();
         state.revision = backup.revision;
         state.compacted = backup.revision;
         state.restored += 1;
-        self.newest.tell(state.revision);
+        self.newest.send(state.revision);
         state.owners = backup.owners.clone();
         state.collections = backup
             .collections

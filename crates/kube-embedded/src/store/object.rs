@@ -1,14 +1,14 @@
-//! One version of one object, in the form it leaves the server.
+//! A version of an object, in encoded form.
 //!
-//! An object is encoded once, when it is written, as the watch event that announces it:
+//! An object is encoded once, when it is written, as its watch event:
 //!
 //! ```text
 //! {"type":"ADDED","object":{"kind":"Pod","apiVersion":"v1","metadata":{…},"spec":{…}}}\n
 //!                          ^object              ^rest          ^metadata_end       ^end
 //! ```
 //!
-//! Everything else the API answers is a slice of these bytes: the object alone, an item of a list (which has no kind of
-//! its own), its metadata. So lists and watches copy nothing and a thousand watchers share one encoding.
+//! All JSON that the API returns is a slice of these bytes: the object, an item of a list (without kind and version),
+//! or its metadata. Lists and watches copy nothing, and all watches share one encoding.
 
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -19,7 +19,7 @@ use serde_json::{Map, Value};
 
 use super::Key;
 
-/// What a change did to an object, by the name the watch protocol gives it.
+/// The type of a watch event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum EventKind {
     Added,
@@ -36,7 +36,7 @@ impl EventKind {
         }
     }
 
-    /// The start of a watch event of this kind, up to the object.
+    /// Returns the beginning of a watch event, up to the object.
     pub(crate) fn prefix(self) -> &'static str {
         match self {
             EventKind::Added => r#"{"type":"ADDED","object":"#,
@@ -46,36 +46,36 @@ impl EventKind {
     }
 }
 
-/// What follows the object in a watch event.
+/// The end of a watch event, after the object.
 const SUFFIX: &str = "}\n";
 
-/// One version of one object.
+/// A version of an object.
 #[derive(Debug)]
 pub(crate) struct Stored {
     pub(crate) key: Key,
     pub(crate) revision: u64,
     pub(crate) uid: Box<str>,
     pub(crate) labels: Box<[(Box<str>, Box<str>)]>,
-    /// Values of the fields that a field selector may name, in the order of the kind's list of them.
+    /// Values of the selectable fields, in the order of the kind's list of them.
     pub(crate) fields: Box<[Box<str>]>,
     /// Uids of the owners.
     pub(crate) owners: Box<[Box<str>]>,
-    /// A deletion timestamp is set.
+    /// Whether the object has a deletion timestamp.
     pub(crate) deleting: bool,
-    /// Hash of the schema that the object is pruned and defaulted by; 0 for built-in kinds, and if it is not known.
+    /// Hash of the schema by which the object is pruned and defaulted; 0 for built-in kinds, or if unknown.
     schema: AtomicU64,
     kind: EventKind,
     event: Bytes,
     object: u32,
     rest: u32,
     metadata_end: u32,
-    /// The object in protobuf, once someone has asked for it.
+    /// The object in protobuf, encoded on first use.
     protobuf: OnceLock<Option<Bytes>>,
 }
 
 impl Stored {
-    /// Encodes `object` as version `revision`, announced as `kind`. The object's own `kind` and `apiVersion` come first,
-    /// then its metadata; `metadata.resourceVersion` is set here.
+    /// Encodes `object` at `revision`, as an event of type `kind`. Sets `metadata.resourceVersion`. `kind`,
+    /// `apiVersion` and metadata come first.
     pub(crate) fn encode(
         kind: EventKind,
         key: Key,
@@ -117,36 +117,36 @@ impl Stored {
         self.schema.load(Ordering::Relaxed) == hash
     }
 
-    /// Remembers that pruning and defaulting by the schema with this hash do not change the object.
+    /// Records that the object is pruned and defaulted by the schema with this hash.
     pub(crate) fn set_schema(&self, hash: u64) {
         self.schema.store(hash, Ordering::Relaxed);
     }
 
-    /// The object in protobuf, in its envelope; `None` for kinds that have none.
+    /// Returns the object in protobuf with its envelope; `None` for kinds without protobuf.
     pub(crate) fn protobuf(&self) -> Option<&Bytes> {
         self.protobuf
             .get_or_init(|| protobuf::encode(&self.value()).ok().map(Bytes::from))
             .as_ref()
     }
 
-    /// The object in JSON.
+    /// Returns the object in JSON.
     pub(crate) fn json(&self) -> Bytes {
         self.event
             .slice(self.object as usize..self.event.len() - SUFFIX.len())
     }
 
-    /// The object without its leading `{"kind":…,"apiVersion":…,`: what follows the brace of an item of a typed list.
+    /// Returns the JSON of the object after `{"kind":…,"apiVersion":…,`, for items of typed lists.
     pub(crate) fn json_rest(&self) -> Bytes {
         self.event
             .slice(self.rest as usize..self.event.len() - SUFFIX.len())
     }
 
-    /// `"metadata":{…}` in JSON.
+    /// Returns `"metadata":{…}` in JSON.
     pub(crate) fn json_metadata(&self) -> Bytes {
         self.event.slice(self.rest as usize..self.metadata_end as usize)
     }
 
-    /// The watch event of this kind for this object, as one piece or two.
+    /// Returns the watch event of this type in one or two parts.
     pub(crate) fn event(&self, kind: EventKind) -> (Option<Bytes>, Bytes) {
         if kind == self.kind {
             return (None, self.event.clone());
@@ -157,13 +157,13 @@ impl Stored {
         )
     }
 
-    /// The object, decoded.
+    /// Decodes the object.
     pub(crate) fn value(&self) -> Value {
-        // The bytes were written by `encode` from a `Value`; they read back.
+        // `encode` wrote valid JSON.
         serde_json::from_slice(&self.json()).unwrap_or_default()
     }
 
-    /// The same object said to be of another revision, as a watch shows one that no longer matches its selector.
+    /// Returns the object with another revision, for a watch whose selector it no longer matches.
     pub(crate) fn at_revision(&self, revision: u64) -> Stored {
         let mut object = self.value();
         Stored::encode(
@@ -176,20 +176,20 @@ impl Stored {
         )
     }
 
-    /// Bytes this version takes, its encoding included.
+    /// Returns the size of this version in bytes, including its encoding.
     pub(crate) fn size(&self) -> usize {
         size_of::<Stored>() + self.event.len()
     }
 }
 
-struct Marks {
+struct Offsets {
     object: u32,
     rest: u32,
     metadata_end: u32,
 }
 
-/// Custom resources have their version first, as a real server prints them.
-fn write_event(kind: EventKind, object: &Value, custom: bool) -> (Bytes, Marks) {
+/// Encodes a watch event. `apiVersion` of custom resources comes before `kind`, as on a real server.
+fn write_event(kind: EventKind, object: &Value, custom: bool) -> (Bytes, Offsets) {
     let empty = Map::new();
     let fields = object.as_object().unwrap_or(&empty);
     let mut out = Vec::with_capacity(512);
@@ -218,11 +218,11 @@ fn write_event(kind: EventKind, object: &Value, custom: bool) -> (Bytes, Marks) 
     }
     out.push(b'}');
     out.extend_from_slice(SUFFIX.as_bytes());
-    // An exact allocation: the capacity a growing vector leaves behind would be kept as long as the object.
+    // Copied to an exact allocation, because spare capacity would be kept as long as the object.
     let exact = BytesMut::from(out.as_slice()).freeze();
     (
         exact,
-        Marks {
+        Offsets {
             object: start,
             rest,
             metadata_end,
@@ -231,7 +231,7 @@ fn write_event(kind: EventKind, object: &Value, custom: bool) -> (Bytes, Marks) 
 }
 
 fn write_json<T: serde::Serialize + ?Sized>(out: &mut Vec<u8>, value: &T) {
-    // Writing JSON into memory fails only for maps with keys that are not text, which a `Value` cannot have.
+    // Cannot fail: the keys of a `Value` are text.
     let _ = serde_json::to_writer(out, value);
 }
 

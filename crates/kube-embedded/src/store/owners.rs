@@ -1,34 +1,34 @@
-//! Who owns whom: which uid is where, and which objects name it as an owner.
+//! An index of uids and owner references.
 
 use std::collections::{BTreeSet, HashMap};
 
-use super::{CollectionId, EventKind, Place, Stored};
+use super::{CollectionId, EventKind, ObjectRef, Stored};
 
-/// Uids of all objects and their dependents.
+/// The locations of all uids and of their dependents.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Owners {
-    places: HashMap<Box<str>, Place>,
-    dependents: HashMap<Box<str>, BTreeSet<Place>>,
+    places: HashMap<Box<str>, ObjectRef>,
+    dependents: HashMap<Box<str>, BTreeSet<ObjectRef>>,
 }
 
 impl Owners {
-    pub(super) fn place(&self, uid: &str) -> Option<&Place> {
+    pub(super) fn place(&self, uid: &str) -> Option<&ObjectRef> {
         self.places.get(uid)
     }
 
-    pub(super) fn dependents(&self, uid: &str) -> Vec<Place> {
+    pub(super) fn dependents(&self, uid: &str) -> Vec<ObjectRef> {
         self.dependents.get(uid).into_iter().flatten().cloned().collect()
     }
 
-    /// Takes in one change.
-    pub(super) fn follow(
+    /// Applies a change.
+    pub(super) fn update(
         &mut self,
         collection: &CollectionId,
         kind: EventKind,
         object: &Stored,
         previous: Option<&Stored>,
     ) {
-        let place = || Place {
+        let place = || ObjectRef {
             collection: collection.clone(),
             key: object.key.clone(),
         };

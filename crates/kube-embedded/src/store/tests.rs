@@ -10,7 +10,12 @@ fn pod(name: &str) -> Value {
     json!({"kind": "Pod", "apiVersion": "v1", "metadata": {"name": name, "namespace": "a", "uid": name, "labels": {"app": name}}, "spec": {"x": 1}})
 }
 
-fn put(store: &Store, kind: EventKind, name: &str, expected: Option<u64>) -> Result<Arc<Stored>, Stale> {
+fn put(
+    store: &Store,
+    kind: EventKind,
+    name: &str,
+    expected: Option<u64>,
+) -> Result<Arc<Stored>, StaleRevision> {
     let key = Key::new(Some("a"), name);
     store.write(Write {
         collection: &pods(),
@@ -23,8 +28,8 @@ fn put(store: &Store, kind: EventKind, name: &str, expected: Option<u64>) -> Res
     })
 }
 
-fn names(listed: &Listed) -> Vec<&str> {
-    listed.objects.iter().map(|o| o.key.name()).collect()
+fn names(snapshot: &Snapshot) -> Vec<&str> {
+    snapshot.objects.iter().map(|o| o.key.name()).collect()
 }
 
 #[test]
@@ -49,23 +54,23 @@ fn every_representation_is_a_slice_of_the_event() {
 }
 
 #[test]
-fn a_write_against_the_wrong_revision_changes_nothing() {
+fn a_write_at_the_wrong_revision_changes_nothing() {
     let store = Store::new(10);
     let first = put(&store, EventKind::Added, "x", None).expect("written");
     assert_eq!(
         put(&store, EventKind::Added, "x", None).expect_err("exists"),
-        Stale
+        StaleRevision
     );
     assert_eq!(
         put(&store, EventKind::Modified, "x", Some(77)).expect_err("wrong"),
-        Stale
+        StaleRevision
     );
     assert_eq!(store.revision(), first.revision);
     put(&store, EventKind::Modified, "x", Some(first.revision)).expect("right revision");
 }
 
 #[test]
-fn a_list_at_an_older_revision_is_what_was_there_then() {
+fn a_list_at_an_older_revision_contains_the_objects_of_that_revision() {
     let store = Store::new(10);
     let a = put(&store, EventKind::Added, "a", None).expect("a").revision;
     let b = put(&store, EventKind::Added, "b", None).expect("b").revision;
@@ -84,20 +89,20 @@ fn a_list_at_an_older_revision_is_what_was_there_then() {
         store
             .list_at("/pods", Key::range(None), a)
             .expect_err("compacted"),
-        Forgotten(b)
+        HistoryCompacted(b)
     );
     assert_eq!(names(&at(b)), ["a", "b"]);
 }
 
 #[test]
-fn a_cursor_sees_each_change_once_and_is_told_when_it_is_too_late() {
+fn a_cursor_gets_each_change_once_or_an_error() {
     let store = Store::new(3);
     let first = put(&store, EventKind::Added, "a", None).expect("a").revision;
-    let seen = store.follow("/pods", 1).expect("in history");
+    let seen = store.changes_after("/pods", 1).expect("in history");
     assert_eq!((seen.changes.len(), seen.cursor), (1, first));
     assert!(
         store
-            .follow("/pods", seen.cursor)
+            .changes_after("/pods", seen.cursor)
             .expect("in history")
             .changes
             .is_empty()
@@ -105,8 +110,18 @@ fn a_cursor_sees_each_change_once_and_is_told_when_it_is_too_late() {
     for name in ["b", "c", "d"] {
         put(&store, EventKind::Added, name, None).expect("written");
     }
-    assert_eq!(store.follow("/pods", 1).expect_err("trimmed"), Forgotten(first));
-    assert_eq!(store.follow("/pods", first).expect("in history").changes.len(), 3);
+    assert_eq!(
+        store.changes_after("/pods", 1).expect_err("trimmed"),
+        HistoryCompacted(first)
+    );
+    assert_eq!(
+        store
+            .changes_after("/pods", first)
+            .expect("in history")
+            .changes
+            .len(),
+        3
+    );
 }
 
 #[test]
@@ -147,7 +162,7 @@ fn dependents_follow_owner_references() {
 }
 
 #[test]
-fn a_restored_backup_is_older_in_every_way() {
+fn a_restored_backup_has_the_old_objects_and_revision() {
     let store = Store::new(10);
     put(&store, EventKind::Added, "a", None).expect("a");
     let backup = store.backup();

@@ -25,7 +25,7 @@ fn cell_cases() -> Vec<Value> {
     cases.as_array().expect("cases").clone()
 }
 
-/// Every kind that can be listed has columns and at least one object in the corpus; the others have neither.
+/// Every kind that can be listed has columns and an object in the corpus; other kinds have neither.
 #[test]
 fn every_served_kind_is_covered() {
     let corpus: BTreeSet<(String, String)> = cell_cases()
@@ -54,7 +54,7 @@ fn every_served_kind_is_covered() {
 }
 
 #[test]
-fn rows_carry_the_real_servers_conditions_and_metadata() {
+fn rows_contain_the_conditions_and_metadata_of_the_real_server() {
     for case in cell_cases() {
         let printer = Printer::built_in(
             field(&case, "group"),
@@ -62,7 +62,7 @@ fn rows_carry_the_real_servers_conditions_and_metadata() {
             field(&case, "kind"),
         )
         .expect("a printer");
-        let sheet = Sheet {
+        let sheet = TableBuilder {
             printer,
             include: IncludeObject::Metadata,
             meta_version: "v1",
@@ -91,8 +91,8 @@ fn config_map(name: &str) -> Value {
     })
 }
 
-fn sheet<'a>(group: &'a str, kind: &'a str, include: IncludeObject) -> Sheet<'a> {
-    Sheet {
+fn sheet<'a>(group: &'a str, kind: &'a str, include: IncludeObject) -> TableBuilder<'a> {
+    TableBuilder {
         printer: Printer::built_in(group, "v1", kind).expect("a printer"),
         include,
         meta_version: "v1",
@@ -101,7 +101,7 @@ fn sheet<'a>(group: &'a str, kind: &'a str, include: IncludeObject) -> Sheet<'a>
 }
 
 #[test]
-fn rows_carry_what_was_asked_for() {
+fn rows_contain_the_requested_objects() {
     let object = config_map("a");
     let carried = |include| sheet("", "ConfigMap", include).single(&object)["rows"][0]["object"].clone();
     assert_eq!(carried(IncludeObject::None), Value::Null);
@@ -137,7 +137,7 @@ fn empty_lists_differ_by_printer() {
     assert_eq!(rows("", "LimitRange"), Value::Null);
     assert_eq!(rows("rbac.authorization.k8s.io", "Role"), Value::Null);
     let printer = Printer::custom(Columns::custom(&Value::Null));
-    let custom = Sheet {
+    let custom = TableBuilder {
         printer,
         ..sheet("", "Pod", IncludeObject::None)
     };
@@ -145,7 +145,7 @@ fn empty_lists_differ_by_printer() {
 }
 
 #[test]
-fn watches_name_the_columns_once() {
+fn only_the_first_event_has_columns() {
     let columns = |group, kind, first| {
         let table = sheet(group, kind, IncludeObject::None).event(&config_map("a"), first);
         !table["columnDefinitions"].is_null()
@@ -156,7 +156,7 @@ fn watches_name_the_columns_once() {
 }
 
 #[test]
-fn the_bookmark_that_ends_a_list_keeps_its_mark() {
+fn the_bookmark_that_ends_a_list_keeps_its_annotation() {
     let bookmark = json!({ "kind": "ConfigMap", "apiVersion": "v1", "metadata": {
         "resourceVersion": "9", "annotations": { "k8s.io/initial-events-end": "true" } } });
     let table = sheet("", "ConfigMap", IncludeObject::None).event(&bookmark, false);
@@ -179,7 +179,7 @@ fn flow_schemas_are_listed_by_precedence() {
 }
 
 #[test]
-fn include_object_is_read_from_the_query() {
+fn include_object_is_parsed_from_the_query() {
     let known = BTreeMap::from([
         ("", IncludeObject::Metadata),
         ("Metadata", IncludeObject::Metadata),

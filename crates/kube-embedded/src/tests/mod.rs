@@ -1,8 +1,8 @@
-//! What a real server answered, step by step, against what this one makes of the same requests.
+//! Compares recorded responses of a real server with this one, step by step.
 //!
-//! The corpus is `tests/corpus`; `capture.py` there writes the answers down.
+//! The corpus is in `tests/corpus`; `capture.py` records the responses.
 
-mod spoiled;
+mod mutated;
 
 use std::collections::HashMap;
 
@@ -28,7 +28,7 @@ const FILES: [(&str, &str); 5] = [
     ("decoding", include_str!("../../tests/corpus/decoding.json")),
 ];
 
-/// Steps whose answers are not ours to give, or are known to differ, and why.
+/// Steps whose responses come from elsewhere or are known to differ, and why.
 const DIFFERENT: &[(&str, usize, &str)] = &[
     ("bad metadata", 5, "the generated name is random"),
     ("bad metadata", 15, "the store refuses versions of new objects"),
@@ -43,10 +43,10 @@ const DIFFERENT: &[(&str, usize, &str)] = &[
     ("reviews", 5, "answered by the authenticator"),
 ];
 
-/// Kinds without an accepted object: not stored, or, for the last, only made with a key's signature.
+/// Kinds without an accepted object: not stored or, for the last one, only created with a key's signature.
 const NOT_CREATED: &[&str] = &["Binding", "ComponentStatus", "PodCertificateRequest"];
 
-/// Steps with several errors that Go finds while it walks a map, in no order.
+/// Steps with several errors that Go finds while iterating a map, in random order.
 const UNORDERED: &[(&str, usize)] = &[
     ("more bad pods", 0),
     ("pod without anything", 9),
@@ -67,7 +67,7 @@ struct Case {
 #[derive(Deserialize)]
 struct Step {
     create: Option<Box<RawValue>>,
-    /// An object as text, where JSON in the corpus could not say it.
+    /// An object as text, if it cannot be represented in the JSON of the corpus.
     raw: Option<String>,
     update: Option<Value>,
     status: Option<Value>,
@@ -81,12 +81,12 @@ struct Step {
     answer: Value,
 }
 
-struct Kind {
+struct CorpusKind {
     ty: Type,
     namespaced: bool,
 }
 
-fn kinds() -> HashMap<(String, String), Kind> {
+fn kinds() -> HashMap<(String, String), CorpusKind> {
     let types = Types::builtin();
     let mut kinds = HashMap::new();
     for line in include_str!("../api/kinds.txt")
@@ -101,7 +101,7 @@ fn kinds() -> HashMap<(String, String), Kind> {
             format!("{group}/{}", words[1])
         };
         let id = types.find(words[7]).expect("a type for the kind");
-        let kind = Kind {
+        let kind = CorpusKind {
             ty: Type::Ref(id),
             namespaced: words[5] == "namespaced",
         };
@@ -127,7 +127,7 @@ fn merge(target: &mut Value, patch: &Value) {
     }
 }
 
-/// Times of this run become one time.
+/// Replaces times of this run with one time.
 fn times(value: &mut Value, today: &str) {
     match value {
         Value::String(text) if text.starts_with(today) => *text = "2026-01-01T00:00:00Z".to_owned(),
@@ -137,8 +137,8 @@ fn times(value: &mut Value, today: &str) {
     }
 }
 
-/// Takes out what `capture.py` takes out.
-fn steady(mut object: Value) -> Value {
+/// Removes the fields that `capture.py` removes.
+fn normalized(mut object: Value) -> Value {
     let today = jiff::Timestamp::now().strftime("%Y-%m-%dT").to_string();
     times(&mut object, &today);
     if object["kind"] != "Status" && object["metadata"].is_object() {
@@ -159,11 +159,11 @@ fn steady(mut object: Value) -> Value {
     object
 }
 
-/// Two answers that say the same.
+/// Returns whether two responses are equivalent.
 ///
-/// The real server repeats causes that two of its checks both find, and adds a diff of its internal types after the
-/// first line of some; neither is wanted here.
-fn alike(ours: &Value, real: &Value, ordered: bool) -> bool {
+/// The real server repeats causes that two of its checks find, and appends a diff of its internal types to the first
+/// line of some. Both are ignored.
+fn equivalent(ours: &Value, real: &Value, ordered: bool) -> bool {
     if ours["reason"] != "Invalid" || real["reason"] != "Invalid" {
         return ours == real;
     }
@@ -206,12 +206,12 @@ fn text_of(object: &Value, name: &str) -> String {
     object[name].as_str().unwrap_or("").to_owned()
 }
 
-struct Run<'a> {
-    kinds: &'a HashMap<(String, String), Kind>,
+struct CaseRun<'a> {
+    kinds: &'a HashMap<(String, String), CorpusKind>,
     strict: bool,
 }
 
-impl Run<'_> {
+impl CaseRun<'_> {
     fn read(
         &self,
         object: Value,
@@ -240,14 +240,14 @@ impl Run<'_> {
         Ok((decoded.object, group.to_owned(), version.to_owned(), kind_name))
     }
 
-    fn judge(
+    fn validate(
         group: &str,
         version: &str,
         kind: &str,
         object: &Value,
         old: Option<&Value>,
     ) -> Result<(), Status> {
-        Run::answer(group, kind, object, &validate(group, version, kind, object, old))
+        CaseRun::answer(group, kind, object, &validate(group, version, kind, object, old))
     }
 
     fn answer(group: &str, kind: &str, object: &Value, errors: &[FieldError]) -> Result<(), Status> {
@@ -255,7 +255,7 @@ impl Run<'_> {
         if errors.is_empty() {
             return Ok(());
         }
-        // Events of both groups are one kind inside the server.
+        // In the server, events of both groups are one kind.
         let group = if kind == "Event" { "" } else { group };
         Err(Status::invalid(group, kind, name, errors))
     }
@@ -272,7 +272,7 @@ impl Run<'_> {
         metadata["uid"] = "UID".into();
         admit(&group, &kind, &mut object);
         prepare_for_create(&group, &kind, &mut object);
-        Run::judge(&group, &version, &kind, &object, None)?;
+        CaseRun::validate(&group, &version, &kind, &object, None)?;
         Ok(object)
     }
 
@@ -291,16 +291,16 @@ impl Run<'_> {
         match subresource.filter(|s| *s != "status") {
             Some(subresource) => {
                 let errors = validate_subresource(&group, &version, &kind, subresource, &object, old);
-                Run::answer(&group, &kind, &object, &errors)?;
+                CaseRun::answer(&group, &kind, &object, &errors)?;
             }
-            None => Run::judge(&group, &version, &kind, &object, Some(old))?,
+            None => CaseRun::validate(&group, &version, &kind, &object, Some(old))?,
         }
         Ok(object)
     }
 }
 
 #[test]
-fn every_answer_is_the_real_servers() {
+fn all_responses_are_those_of_the_real_server() {
     let kinds = kinds();
     let mut wrong = Vec::new();
     let mut covered = std::collections::HashSet::new();
@@ -308,7 +308,7 @@ fn every_answer_is_the_real_servers() {
     for (file, text) in FILES {
         let cases: Vec<Case> = serde_json::from_str(text).expect("a corpus file");
         for case in cases {
-            let run = Run {
+            let run = CaseRun {
                 kinds: &kinds,
                 strict: case.field_validation == "Strict",
             };
@@ -341,7 +341,7 @@ fn every_answer_is_the_real_servers() {
                     ) => run.update(&before, patch, None, step),
                     _ => panic!("a step without a verb"),
                 };
-                let ours = steady(ours.unwrap_or_else(|status| status.to_json()));
+                let ours = normalized(ours.unwrap_or_else(|status| status.to_json()));
                 if step.code < 300 {
                     covered.insert((text_of(&step.answer, "apiVersion"), text_of(&step.answer, "kind")));
                     current = step.answer.clone();
@@ -349,7 +349,7 @@ fn every_answer_is_the_real_servers() {
                 count += 1;
                 let known = DIFFERENT.iter().any(|(c, i, _)| *c == case.name && *i == index);
                 let ordered = !UNORDERED.iter().any(|(c, i)| *c == case.name && *i == index);
-                let same = alike(&ours, &steady(step.answer.clone()), ordered);
+                let same = equivalent(&ours, &normalized(step.answer.clone()), ordered);
                 if same == known {
                     let what = if known { "no longer differs" } else { "differs" };
                     wrong.push(format!(

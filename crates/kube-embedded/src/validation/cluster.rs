@@ -1,4 +1,4 @@
-//! Nodes, quotas, events, leases and the API's own kinds.
+//! Validates nodes, quotas, events, leases and the kinds of the API itself.
 
 use std::cmp::Ordering;
 
@@ -10,12 +10,12 @@ use crate::defaults::fields::{is_empty, items, text};
 use crate::schema::quantity::Quantity;
 use crate::status::{FieldError, FieldErrorKind};
 
-/// The highest priority that is not the system's own.
-const USER_PRIORITY: i64 = 1_000_000_000;
+/// Maximum priority of a class of a user.
+const MAX_USER_PRIORITY: i64 = 1_000_000_000;
 
 pub(super) fn node(object: &Value, old: Option<&Value>, errors: &mut Errors) {
     for (index, taint) in items(&object["spec"], "taints").iter().enumerate() {
-        // Under metadata, as the real server names this field.
+        // The real server also names `metadata`.
         let field = format!("metadata.taints[{index}].effect");
         if text(taint, "effect").is_empty() {
             errors.required(field);
@@ -84,7 +84,7 @@ pub(super) fn resource_quota(object: &Value, errors: &mut Errors) {
     }
 }
 
-/// What a quota can count without naming a domain.
+/// Returns whether a quota can limit a resource without a domain.
 fn is_quota(name: &str) -> bool {
     let (_, bare) = name
         .split_once('.')
@@ -108,7 +108,7 @@ fn is_quota(name: &str) -> bool {
     counted.contains(&bare) || bare.starts_with("hugepages-")
 }
 
-/// An event of either group. Those with an exact time are of the newer kind and have to say more.
+/// Validates an event of either group. Events with an exact time have more required fields.
 pub(super) fn event(group: &str, object: &Value, errors: &mut Errors) {
     let newer = group == "events.k8s.io";
     if object["eventTime"].is_null() {
@@ -291,8 +291,8 @@ pub(super) fn priority_class(object: &Value, old: Option<&Value>, errors: &mut E
             );
             errors.forbidden("metadata.name", &detail);
         }
-    } else if object["value"].as_i64().unwrap_or(0) > USER_PRIORITY {
-        let detail = format!("maximum allowed value of a user defined priority is {USER_PRIORITY}");
+    } else if object["value"].as_i64().unwrap_or(0) > MAX_USER_PRIORITY {
+        let detail = format!("maximum allowed value of a user defined priority is {MAX_USER_PRIORITY}");
         errors.forbidden("value", &detail);
     }
     if text(object, "preemptionPolicy").is_empty() {

@@ -1,4 +1,4 @@
-//! Config maps and secrets.
+//! Validates config maps and secrets.
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -9,12 +9,12 @@ use super::names;
 use crate::defaults::fields::text;
 use crate::status::{FieldError, FieldErrorKind};
 
-/// As many bytes as a config map or secret may hold.
-const LIMIT: usize = 1024 * 1024;
-const FROZEN: &str = "field is immutable when `immutable` is set";
+/// Maximum size of a config map or secret in bytes.
+const MAX_SIZE: usize = 1024 * 1024;
+const IMMUTABLE: &str = "field is immutable when `immutable` is set";
 
 pub(super) fn config_map(object: &Value, old: Option<&Value>, errors: &mut Errors) {
-    frozen(object, old, &["data", "binaryData"], errors);
+    check_immutable(object, old, &["data", "binaryData"], errors);
     let mut size = 0;
     for (key, value) in object["data"].as_object().into_iter().flatten() {
         let at = format!("data[{key}]");
@@ -28,13 +28,13 @@ pub(super) fn config_map(object: &Value, old: Option<&Value>, errors: &mut Error
         errors.problems(&format!("binaryData[{key}]"), key, names::config_key(key));
         size += decoded_len(value);
     }
-    if size > LIMIT {
+    if size > MAX_SIZE {
         too_long("", errors);
     }
 }
 
 fn too_long(field: &str, errors: &mut Errors) {
-    let detail = format!("may not be more than {LIMIT} bytes");
+    let detail = format!("may not be more than {MAX_SIZE} bytes");
     errors.add(FieldError::new(
         FieldErrorKind::TooLong,
         field,
@@ -48,16 +48,16 @@ fn decoded_len(value: &Value) -> usize {
     text.trim_end_matches('=').len() * 3 / 4
 }
 
-fn frozen(object: &Value, old: Option<&Value>, fields: &[&str], errors: &mut Errors) {
+fn check_immutable(object: &Value, old: Option<&Value>, fields: &[&str], errors: &mut Errors) {
     let Some(old) = old.filter(|o| o["immutable"] == true) else {
         return;
     };
     if object["immutable"] != true {
-        errors.forbidden("immutable", FROZEN);
+        errors.forbidden("immutable", IMMUTABLE);
     }
     for field in fields {
         if object[*field] != old[*field] {
-            errors.forbidden(*field, FROZEN);
+            errors.forbidden(*field, IMMUTABLE);
         }
     }
 }
@@ -66,14 +66,14 @@ pub(super) fn secret(object: &Value, old: Option<&Value>, errors: &mut Errors) {
     if let Some(old) = old {
         errors.immutable("type", &object["type"], &old["type"]);
     }
-    frozen(object, old, &["data"], errors);
+    check_immutable(object, old, &["data"], errors);
     let data = &object["data"];
     let mut size = 0;
     for (key, value) in data.as_object().into_iter().flatten() {
         errors.problems(&format!("data[{key}]"), key, names::config_key(key));
         size += decoded_len(value);
     }
-    if size > LIMIT {
+    if size > MAX_SIZE {
         too_long("data", errors);
     }
     let mut need = |keys: &[&str]| {

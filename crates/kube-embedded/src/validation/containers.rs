@@ -1,4 +1,4 @@
-//! Containers: their ports, environment, mounts and probes.
+//! Validates containers: their ports, environment, mounts and probes.
 
 use std::collections::BTreeSet;
 
@@ -14,10 +14,10 @@ const ENV_SOURCES: &str =
     "must specify one of: `fieldRef`, `resourceFieldRef`, `configMapKeyRef`, `secretKeyRef` or `fileKeyRef`";
 const VARIABLE_NAME: &str =
     "a valid environment variable name must consist only of printable ASCII characters other than '='";
-/// The highest user or group a process can run as.
-const ID_LIMIT: i64 = i32::MAX as i64;
+/// Maximum id of a user or group.
+const MAX_ID: i64 = i32::MAX as i64;
 
-/// The containers of a pod; `volumes` are what they can mount.
+/// Validates the containers of a pod; `volumes` are those that they can mount.
 pub(super) fn containers(field: &str, spec: &Value, volumes: &BTreeSet<String>, errors: &mut Errors) {
     let list = items(spec, "containers");
     if list.is_empty() {
@@ -58,7 +58,7 @@ pub(super) fn containers(field: &str, spec: &Value, volumes: &BTreeSet<String>, 
     }
 }
 
-/// The containers that run before, or beside, the others.
+/// Validates init containers, including sidecars.
 pub(super) fn init_containers(field: &str, spec: &Value, volumes: &BTreeSet<String>, errors: &mut Errors) {
     let mut seen: BTreeSet<&str> = items(spec, "containers")
         .iter()
@@ -84,7 +84,7 @@ pub(super) fn init_containers(field: &str, spec: &Value, volumes: &BTreeSet<Stri
     }
 }
 
-/// Containers added for debugging, which have neither ports nor probes.
+/// Validates ephemeral containers, which have neither ports nor probes.
 pub(super) fn ephemeral_containers(field: &str, spec: &Value, errors: &mut Errors) {
     let others = || {
         ["containers", "initContainers"]
@@ -150,9 +150,9 @@ fn common(at: &str, container: &Value, volumes: &BTreeSet<String>, errors: &mut 
     for name in ["runAsUser", "runAsGroup"] {
         if let Some(id) = container["securityContext"][name]
             .as_i64()
-            .filter(|id| !(0..=ID_LIMIT).contains(id))
+            .filter(|id| !(0..=MAX_ID).contains(id))
         {
-            let detail = format!("must be between 0 and {ID_LIMIT}, inclusive");
+            let detail = format!("must be between 0 and {MAX_ID}, inclusive");
             errors.invalid(format!("{at}.securityContext.{name}"), id, &detail);
         }
     }
@@ -209,7 +209,7 @@ fn environment(at: &str, container: &Value, errors: &mut Errors) {
     }
 }
 
-/// The keys and fields that environment variables take their values from.
+/// Validates the sources of environment variables.
 fn references(at: &str, source: &Value, errors: &mut Errors) {
     let field = &source["fieldRef"];
     if field.is_object() {
@@ -267,7 +267,7 @@ fn environment_sources(at: &str, container: &Value, errors: &mut Errors) {
                 of => errors.problems(&format!("{item}.{name}.name"), of, names::subdomain(of)),
             }
         }
-        // Without the index, as the real server names this field.
+        // The real server's field has no index.
         match given.len() {
             0 => errors.invalid(
                 format!("{at}.envFrom"),
@@ -307,7 +307,7 @@ fn mounts(at: &str, container: &Value, volumes: &BTreeSet<String>, errors: &mut 
         } else if !seen.insert(path) {
             errors.invalid(format!("{at}.mountPath"), path, "must be unique");
         }
-        // Without the index, as the real server names this field.
+        // The real server's field has no index.
         let sub = text(mount, "subPath");
         let field = format!("{list}.subPath");
         if sub.starts_with('/') {

@@ -1,11 +1,11 @@
-//! A list of what is wrong, filled field by field.
+//! A list of errors.
 
 use serde_json::Value;
 
 use super::names::Problems;
 use crate::status::{FieldError, FieldErrorKind};
 
-/// Collects errors in the order the fields are looked at.
+/// Collects errors in the order of validation.
 #[derive(Debug, Default)]
 pub(super) struct Errors(pub(super) Vec<FieldError>);
 
@@ -38,14 +38,14 @@ impl Errors {
         self.add(FieldError::new(FieldErrorKind::NotFound, field, value, ""));
     }
 
-    /// One error for each problem with the text.
+    /// Adds one error per problem with the text.
     pub(super) fn problems(&mut self, field: &str, text: &str, problems: Problems) {
         for problem in problems {
             self.invalid(field, text, &problem);
         }
     }
 
-    /// The value has to be one of these; order is how messages list them.
+    /// Checks that the value is one of `allowed`, which is in the order of messages.
     pub(super) fn one_of(&mut self, field: impl Into<String>, value: &Value, allowed: &[&str]) {
         let text = value.as_str().unwrap_or("");
         if !allowed.contains(&text) {
@@ -65,7 +65,7 @@ impl Errors {
         }
     }
 
-    /// The value must be what it was.
+    /// Checks that the value has not changed.
     pub(super) fn immutable(&mut self, field: impl Into<String>, new: &Value, old: &Value) {
         if new != old {
             self.invalid(field, new.clone(), "field is immutable");
@@ -73,7 +73,7 @@ impl Errors {
     }
 }
 
-/// An object's JSON with its fields in the given order, as Go prints a struct; absent fields are left out.
+/// Formats a JSON object with its fields in the given order, like Go's structs. Absent fields are omitted.
 pub(super) fn in_order(value: &Value, order: &[&str]) -> String {
     match value {
         Value::Object(fields) => {

@@ -1,4 +1,4 @@
-//! Jobs and what makes them on a schedule.
+//! Validates jobs and cron jobs.
 
 use serde_json::Value;
 

@@ -1,4 +1,4 @@
-//! Names, labels, annotations, owners and finalizers: what all kinds have in common.
+//! Validates metadata: names, labels, annotations, owners and finalizers.
 
 use serde_json::Value;
 
@@ -7,8 +7,8 @@ use super::names::{self, Problems};
 use crate::defaults::fields::{items, text};
 use crate::status::{FieldError, FieldErrorKind};
 
-/// As many bytes of annotations as an object may have.
-const ANNOTATION_LIMIT: usize = 256 * 1024;
+/// Maximum size of the annotations of an object in bytes.
+const MAX_ANNOTATION_SIZE: usize = 256 * 1024;
 
 const OWNER_ORDER: [&str; 6] = [
     "apiVersion",
@@ -19,7 +19,7 @@ const OWNER_ORDER: [&str; 6] = [
     "blockOwnerDeletion",
 ];
 
-/// The form a kind's names have.
+/// Returns the validation of a kind's names.
 fn name_form(group: &str, kind: &str) -> fn(&str) -> Problems {
     match (group, kind) {
         ("", "Namespace" | "Service") | ("apps", "StatefulSet") => names::label,
@@ -33,7 +33,7 @@ fn name_form(group: &str, kind: &str) -> fn(&str) -> Problems {
     }
 }
 
-/// Metadata of an object that is created or about to be stored.
+/// Validates the metadata of an object.
 pub(super) fn metadata(group: &str, kind: &str, metadata: &Value, errors: &mut Errors) {
     common_metadata(group, kind, metadata, errors);
     finalizers(metadata, errors);
@@ -43,7 +43,7 @@ fn common_metadata(group: &str, kind: &str, metadata: &Value, errors: &mut Error
     let form = name_form(group, kind);
     let generate = text(metadata, "generateName");
     if !generate.is_empty() {
-        // What follows the prefix is a letter or a digit, so a prefix may end as no name may.
+        // A letter or digit follows the prefix, so its end may be one that names cannot have.
         let stem = generate
             .strip_suffix('-')
             .map_or(generate.to_owned(), |s| format!("{s}a"));
@@ -60,13 +60,13 @@ fn common_metadata(group: &str, kind: &str, metadata: &Value, errors: &mut Error
     finalizer_names(metadata, errors);
 }
 
-/// Metadata of a custom resource, whose finalizers need no domain.
+/// Validates the metadata of a custom resource, whose finalizers need no domain.
 pub(super) fn custom_metadata(group: &str, kind: &str, metadata: &Value, errors: &mut Errors) {
     common_metadata(group, kind, metadata, errors);
     conflicting_finalizers(metadata, errors);
 }
 
-/// Labels: their keys and values.
+/// Validates the keys and values of labels.
 pub(super) fn labels(field: &str, labels: &Value, errors: &mut Errors) {
     for (key, value) in labels.as_object().into_iter().flatten() {
         errors.problems(field, key, names::qualified(key));
@@ -81,8 +81,8 @@ fn annotations(annotations: &Value, errors: &mut Errors) {
         errors.problems("metadata.annotations", key, names::qualified(&key.to_lowercase()));
         size += key.len() + value.as_str().map_or(0, str::len);
     }
-    if size > ANNOTATION_LIMIT {
-        let detail = format!("may not be more than {ANNOTATION_LIMIT} bytes");
+    if size > MAX_ANNOTATION_SIZE {
+        let detail = format!("may not be more than {MAX_ANNOTATION_SIZE} bytes");
         errors.add(FieldError::new(
             FieldErrorKind::TooLong,
             "metadata.annotations",
@@ -170,7 +170,7 @@ fn conflicting_finalizers(metadata: &Value, errors: &mut Errors) {
     }
 }
 
-/// What may not change in metadata.
+/// Validates changes of metadata.
 pub(super) fn metadata_update(new: &Value, old: &Value, errors: &mut Errors) {
     if !old["deletionTimestamp"].is_null() {
         let before = items(old, "finalizers");
@@ -195,7 +195,7 @@ pub(super) fn metadata_update(new: &Value, old: &Value, errors: &mut Errors) {
     }
 }
 
-/// A list of texts as Go prints it.
+/// Formats a list of strings like Go.
 fn go_strings(texts: &[&str]) -> String {
     let quoted: Vec<String> = texts.iter().map(|t| format!("{t:?}")).collect();
     format!("[]string{{{}}}", quoted.join(", "))

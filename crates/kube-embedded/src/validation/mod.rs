@@ -1,8 +1,9 @@
-//! What a real server refuses, in its own words.
+//! Validates objects, with the messages of a real server.
 //!
-//! Metadata is judged for all kinds; specs are judged where people make mistakes most often. An object that passes here
-//! is not proven right in every detail, but one that fails would fail on a real server with the same message.
+//! The metadata of all kinds is validated; specs are validated for the most common mistakes. A real server rejects all
+//! objects that this module rejects, with the same message, but may reject more.
 
+mod admission;
 mod cluster;
 mod config;
 mod containers;
@@ -26,9 +27,9 @@ use serde_json::Value;
 use crate::status::FieldError;
 use errors::Errors;
 
-/// What is wrong with an object that is to be stored, in the order a real server says it.
+/// Validates an object, in the order of a real server.
 ///
-/// `object` is decoded, defaulted and prepared. `old` is what it replaces.
+/// `object` is decoded, defaulted and prepared. `old` is the object that it replaces.
 pub(crate) fn validate(
     group: &str,
     _version: &str,
@@ -49,7 +50,7 @@ pub(crate) fn validate(
     if let Some(old) = old {
         metadata::metadata_update(&object["metadata"], &old["metadata"], &mut errors);
     }
-    // Their own rules leave metadata out; it is judged by the rules for all kinds once their own are kept.
+    // For these kinds, the real server validates metadata only if the rest is valid.
     let named_last = matches!((group, kind), ("policy", "PodDisruptionBudget") | ("", "Event"));
     let names_itself = group == "events.k8s.io";
     if !named_last && !names_itself {
@@ -96,6 +97,12 @@ pub(crate) fn validate(
         ("rbac.authorization.k8s.io", "Role" | "ClusterRole") => rbac::role(kind, object, &mut errors),
         ("rbac.authorization.k8s.io", _) => rbac::binding(kind, object, old, &mut errors),
         ("storage.k8s.io", _) => storage::storage_kind(kind, object, old, &mut errors),
+        ("admissionregistration.k8s.io", "ValidatingAdmissionPolicy") => {
+            admission::policy(object, &mut errors);
+        }
+        ("admissionregistration.k8s.io", "ValidatingAdmissionPolicyBinding") => {
+            admission::binding(object, &mut errors);
+        }
         ("admissionregistration.k8s.io", _) => cluster::webhooks(object, &mut errors),
         ("apiregistration.k8s.io", "APIService") => cluster::api_service(object, &mut errors),
         ("certificates.k8s.io", "CertificateSigningRequest") => cluster::signing_request(object, &mut errors),
@@ -116,7 +123,7 @@ pub(crate) fn validate(
     errors.0
 }
 
-/// What is wrong with the metadata of an object whose kind is not built in.
+/// Validates the metadata of an object of a custom kind.
 pub(crate) fn validate_metadata(
     group: &str,
     kind: &str,
@@ -131,7 +138,7 @@ pub(crate) fn validate_metadata(
     errors.0
 }
 
-/// What is wrong with an object that is written through a subresource other than `status`.
+/// Validates an object that is written through a subresource other than `status`.
 pub(crate) fn validate_subresource(
     group: &str,
     version: &str,
@@ -144,7 +151,7 @@ pub(crate) fn validate_subresource(
     match (group, kind, subresource) {
         ("", "Pod", "ephemeralcontainers") => pod_update::ephemeral_containers(object, old, &mut errors),
         ("", "Pod", "resize") => pod_update::resize(object, old, &mut errors),
-        // Where a pod runs changes only here, and there is nothing else to be judged.
+        // A binding only sets the node of a pod.
         ("", "Pod", "binding") => {}
         _ => return validate(group, version, kind, object, Some(old)),
     }

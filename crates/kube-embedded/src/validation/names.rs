@@ -1,4 +1,4 @@
-//! The forms of names, labels and keys, and what is said about those that are not of that form.
+//! Validates the format of names, labels and keys.
 
 use kube_wire::names::{has_dns_label_form, has_name_form, has_subdomain_form};
 
@@ -10,14 +10,14 @@ const LABEL_VALUE: &str = "a valid label must be an empty string or consist of a
 const CONFIG_KEY: &str = "a valid config key must consist of alphanumeric characters, '-', '_' or '.' (e.g. 'key.name',  or 'KEY_NAME',  or 'key-name', regex used for validation is '[-._a-zA-Z0-9]+')";
 const WILDCARD: &str = "a wildcard DNS-1123 subdomain must start with '*.', followed by a valid DNS subdomain, which must consist of lower case alphanumeric characters, '-' or '.' and end with an alphanumeric character (e.g. '*.example.com', regex used for validation is '\\*\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*')";
 
-/// What is wrong with a text, one sentence each; empty where nothing is.
+/// Error messages about a text; empty if it is valid.
 pub(crate) type Problems = Vec<String>;
 
 fn longest(limit: usize) -> String {
     format!("must be no more than {limit} characters")
 }
 
-/// A DNS subdomain, the form of most names.
+/// Validates a DNS subdomain, the format of most names.
 pub(crate) fn subdomain(text: &str) -> Problems {
     let mut problems = Vec::new();
     if text.len() > 253 {
@@ -40,7 +40,7 @@ pub(crate) fn wildcard_subdomain(text: &str) -> Problems {
     problems
 }
 
-/// A DNS label.
+/// Validates a DNS label.
 pub(crate) fn label(text: &str) -> Problems {
     let mut problems = Vec::new();
     if text.len() > 63 {
@@ -57,7 +57,7 @@ pub(crate) fn label(text: &str) -> Problems {
     problems
 }
 
-/// A DNS label that does not begin with a digit.
+/// Validates a DNS label that does not begin with a digit.
 pub(crate) fn label_1035(text: &str) -> Problems {
     let mut problems = Vec::new();
     if text.len() > 63 {
@@ -69,7 +69,7 @@ pub(crate) fn label_1035(text: &str) -> Problems {
     problems
 }
 
-/// Anything that can stand in a URL's path.
+/// Validates a segment of a URL's path.
 pub(crate) fn path_segment(text: &str) -> Problems {
     if text == "." || text == ".." {
         return vec![format!("may not be '{text}'")];
@@ -81,7 +81,7 @@ pub(crate) fn path_segment(text: &str) -> Problems {
         .collect()
 }
 
-/// The key of a label: a name with an optional domain before it.
+/// Validates the key of a label: a name with an optional domain.
 pub(crate) fn qualified(text: &str) -> Problems {
     let mut problems = Vec::new();
     let parts: Vec<&str> = text.split('/').collect();
@@ -124,7 +124,7 @@ pub(crate) fn label_value(text: &str) -> Problems {
     problems
 }
 
-/// A key of a config map or secret.
+/// Validates a key of a config map or secret.
 pub(crate) fn config_key(text: &str) -> Problems {
     let mut problems = Vec::new();
     if text.len() > 253 {
@@ -141,7 +141,7 @@ pub(crate) fn config_key(text: &str) -> Problems {
     problems
 }
 
-/// The name of a port, as services and probes refer to it.
+/// Validates the name of a port that services and probes can refer to.
 pub(crate) fn port_name(text: &str) -> Problems {
     let mut problems = Vec::new();
     let fits = |b: u8| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-';
@@ -170,7 +170,7 @@ pub(crate) fn ip(text: &str) -> Problems {
     }
 }
 
-/// An address and how many of its bits name the network.
+/// Validates an address with a prefix length.
 pub(crate) fn cidr(text: &str) -> Problems {
     let fits = text.split_once('/').is_some_and(|(address, bits)| {
         let most = match address.parse::<std::net::IpAddr>() {

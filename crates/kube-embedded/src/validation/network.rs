@@ -1,4 +1,4 @@
-//! Services, ingresses and network policies.
+//! Validates services, ingresses and network policies.
 
 use std::collections::BTreeSet;
 
@@ -69,7 +69,7 @@ pub(super) fn service(object: &Value, errors: &mut Errors) {
     }
 }
 
-/// What depends on the service's type.
+/// Validates the fields that depend on the service's type.
 fn type_dependents(spec: &Value, errors: &mut Errors) {
     let kind = text(spec, "type");
     if kind == "ClusterIP" {
@@ -109,7 +109,7 @@ fn type_dependents(spec: &Value, errors: &mut Errors) {
 
 const PROTOCOLS: [&str; 3] = ["SCTP", "TCP", "UDP"];
 
-/// What has to be right before addresses can be given to a service; nothing else is judged until it is.
+/// Validates the fields on which the allocation of addresses depends. If they are invalid, no others are validated.
 pub(super) fn addressing(spec: &Value, errors: &mut Errors) {
     for (index, family) in items(spec, "ipFamilies").iter().enumerate() {
         errors.one_of(format!("spec.ipFamilies[{index}]"), family, &["IPv4", "IPv6"]);

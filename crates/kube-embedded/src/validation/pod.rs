@@ -1,4 +1,4 @@
-//! Pods and pod templates.
+//! Validates pods and pod templates.
 
 use std::collections::BTreeSet;
 
@@ -9,7 +9,7 @@ use super::errors::Errors;
 use super::{metadata, names};
 use crate::defaults::fields::{is_empty, items, text};
 
-/// A pod that is created.
+/// Validates a new pod.
 pub(super) fn pod(object: &Value, errors: &mut Errors) {
     spec("spec", &object["spec"], errors);
     for (index, alias) in items(&object["spec"], "hostAliases").iter().enumerate() {
@@ -22,7 +22,7 @@ pub(super) fn pod(object: &Value, errors: &mut Errors) {
     }
 }
 
-/// The template of a pod.
+/// Validates a pod template.
 pub(super) fn template(field: &str, template: &Value, errors: &mut Errors) {
     let inner = &template["metadata"];
     metadata::labels(&format!("{field}.labels"), &inner["labels"], errors);

@@ -1,4 +1,4 @@
-//! What may change in a pod that exists.
+//! Validates changes of pods.
 
 use serde_json::Value;
 
@@ -9,7 +9,7 @@ use crate::defaults::fields::{copy, items, object_at, remove, text};
 
 const FORBIDDEN: &str = "pod updates may not change fields other than `spec.containers[*].image`,`spec.initContainers[*].image`,`spec.activeDeadlineSeconds`,`spec.tolerations` (only additions to existing tolerations),`spec.terminationGracePeriodSeconds` (allow it to be set to 1 if it was previously negative)";
 
-/// A pod that replaces another.
+/// Validates an update of a pod.
 pub(super) fn pod(new: &Value, old: &Value, errors: &mut Errors) {
     let (spec, before) = (&new["spec"], &old["spec"]);
     if spec == before {
@@ -44,9 +44,11 @@ pub(super) fn pod(new: &Value, old: &Value, errors: &mut Errors) {
             Some(_) => {}
         }
     }
-    let kept = items(before, "tolerations")
-        .iter()
-        .all(|t| items(spec, "tolerations").iter().any(|n| same_but_seconds(t, n)));
+    let kept = items(before, "tolerations").iter().all(|t| {
+        items(spec, "tolerations")
+            .iter()
+            .any(|n| equal_except_seconds(t, n))
+    });
     if !kept {
         errors.forbidden(
             "spec.tolerations",
@@ -75,12 +77,12 @@ pub(super) fn pod(new: &Value, old: &Value, errors: &mut Errors) {
     {
         copy(before, &mut allowed, "terminationGracePeriodSeconds");
     }
-    if allowed != *before && !gates_lifted(&mut allowed, before) {
+    if allowed != *before && !only_gates_changed(&mut allowed, before) {
         errors.forbidden("spec", FORBIDDEN);
     }
 }
 
-fn same_but_seconds(old: &Value, new: &Value) -> bool {
+fn equal_except_seconds(old: &Value, new: &Value) -> bool {
     let plain = |t: &Value| {
         let mut t = t.clone();
         remove(&mut t, "tolerationSeconds");
@@ -89,8 +91,10 @@ fn same_but_seconds(old: &Value, new: &Value) -> bool {
     plain(old) == plain(new)
 }
 
-/// A pod that waits for its gates may lose gates and be narrowed to fewer nodes.
-fn gates_lifted(allowed: &mut Value, before: &Value) -> bool {
+/// Returns whether a pod only lost scheduling gates, or changed its node selector or affinity while it had gates.
+///
+/// Resets these fields in `allowed`.
+fn only_gates_changed(allowed: &mut Value, before: &Value) -> bool {
     let gates = items(before, "schedulingGates");
     let remain = items(allowed, "schedulingGates")
         .iter()
@@ -105,7 +109,7 @@ fn gates_lifted(allowed: &mut Value, before: &Value) -> bool {
     *allowed == *before
 }
 
-/// Containers added for debugging: more may come, those that are there stay as they are.
+/// Validates ephemeral containers: they can be added, but not changed.
 pub(super) fn ephemeral_containers(new: &Value, old: &Value, errors: &mut Errors) {
     let spec = &new["spec"];
     containers::ephemeral_containers("spec", spec, errors);
@@ -122,7 +126,7 @@ pub(super) fn ephemeral_containers(new: &Value, old: &Value, errors: &mut Errors
     }
 }
 
-/// Requests and limits of a running pod.
+/// Validates requests and limits of a running pod.
 pub(super) fn resize(new: &Value, old: &Value, errors: &mut Errors) {
     let (was, is) = (
         &old["status"]["qosClass"],

@@ -1,4 +1,4 @@
-//! Fields that rarely used kinds cannot do without, or cannot change.
+//! Required and immutable fields of rarely used kinds.
 
 use serde_json::Value;
 
@@ -6,10 +6,10 @@ use super::errors::Errors;
 use super::names;
 use crate::defaults::fields::{is_empty, items, text};
 
-/// A kind, one of its fields by path, and what is said when the field is missing.
-type Needed = (&'static str, &'static str, &'static str, &'static str);
+/// The group and kind, the path of a required field, and the message if it is missing.
+type RequiredField = (&'static str, &'static str, &'static str, &'static str);
 
-const NEEDED: &[Needed] = &[
+const REQUIRED_FIELDS: &[RequiredField] = &[
     (
         "admissionregistration.k8s.io",
         "MutatingAdmissionPolicy",
@@ -81,8 +81,8 @@ const NEEDED: &[Needed] = &[
     ),
 ];
 
-/// A kind, and a field that keeps its first value.
-const KEPT: &[(&str, &str, &str)] = &[
+/// A kind, and a field that cannot change.
+const IMMUTABLE_FIELDS: &[(&str, &str, &str)] = &[
     ("coordination.k8s.io", "LeaseCandidate", "spec.leaseName"),
     ("networking.k8s.io", "IPAddress", "spec.parentRef"),
     ("networking.k8s.io", "ServiceCIDR", "spec.cidrs"),
@@ -103,16 +103,22 @@ fn at<'a>(object: &'a Value, path: &str) -> &'a Value {
     path.split('.').fold(object, |at, name| &at[name])
 }
 
-/// Names what has changed and may not.
+/// Reports changes of immutable fields.
 pub(super) fn immutable(group: &str, kind: &str, object: &Value, old: &Value, errors: &mut Errors) {
-    for (_, _, path) in KEPT.iter().filter(|(g, k, _)| *g == group && *k == kind) {
+    for (_, _, path) in IMMUTABLE_FIELDS
+        .iter()
+        .filter(|(g, k, _)| *g == group && *k == kind)
+    {
         errors.immutable(*path, at(object, path), at(old, path));
     }
 }
 
-/// Names what is missing from an object.
+/// Reports missing fields.
 pub(super) fn required(group: &str, kind: &str, object: &Value, errors: &mut Errors) {
-    for (_, _, path, detail) in NEEDED.iter().filter(|(g, k, ..)| *g == group && *k == kind) {
+    for (_, _, path, detail) in REQUIRED_FIELDS
+        .iter()
+        .filter(|(g, k, ..)| *g == group && *k == kind)
+    {
         if is_empty(at(object, path)) {
             errors.required_because(*path, detail);
         }

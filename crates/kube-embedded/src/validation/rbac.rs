@@ -1,4 +1,4 @@
-//! Roles and their bindings.
+//! Validates roles and role bindings.
 
 use serde_json::Value;
 

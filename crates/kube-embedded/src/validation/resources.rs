@@ -1,4 +1,4 @@
-//! Requests and limits of a container.
+//! Validates requests and limits of containers.
 
 use std::cmp::Ordering;
 
@@ -12,12 +12,12 @@ fn quantity(value: &Value) -> Option<Quantity> {
     Quantity::parse(value.as_str()?).ok()
 }
 
-/// Names that mean the same everywhere; other names belong to a domain.
+/// Returns whether a resource is defined by Kubernetes. Other names need a domain.
 fn is_standard(name: &str) -> bool {
     matches!(name, "cpu" | "memory" | "ephemeral-storage") || name.starts_with("hugepages-")
 }
 
-/// What cannot be promised twice: everything but what the kernel can share.
+/// Returns whether a resource cannot be overcommitted: all but those that the kernel can share.
 fn is_exclusive(name: &str) -> bool {
     !matches!(name, "cpu" | "memory" | "ephemeral-storage")
 }
@@ -41,7 +41,7 @@ fn resource_name(at: &str, name: &str, errors: &mut Errors) {
     }
 }
 
-/// Checks names and amounts, and that no more is asked for than allowed.
+/// Validates names and amounts, and that requests do not exceed limits.
 pub(super) fn resources(at: &str, resources: &Value, errors: &mut Errors) {
     let mut exclusive = None;
     for side in ["limits", "requests"] {

@@ -1,4 +1,4 @@
-//! How many pods there are: autoscalers and disruption budgets.
+//! Validates autoscalers and disruption budgets.
 
 use serde_json::Value;
 
@@ -7,7 +7,7 @@ use super::{names, selectors};
 use crate::defaults::fields::{items, text};
 use crate::status::FieldError;
 
-/// A count or a percentage: not negative.
+/// Checks that a count or a percentage is not negative.
 pub(super) fn scaled(field: &str, value: &Value, errors: &mut Errors) {
     match value {
         Value::String(text) => errors.problems(field, text, names::percent(text)),
@@ -15,7 +15,7 @@ pub(super) fn scaled(field: &str, value: &Value, errors: &mut Errors) {
     }
 }
 
-/// A percentage has to be one.
+/// Checks that a percentage is at most 100.
 pub(super) fn at_most_all(field: &str, value: &Value, errors: &mut Errors) {
     let percent = value
         .as_str()
@@ -80,7 +80,7 @@ pub(super) fn disruption_budget(spec: &Value, errors: &mut Errors) {
         let policy = &spec["unhealthyPodEvictionPolicy"];
         let shown = format!(
             "{{\"MinAvailable\":{least},\"Selector\":{},\"MaxUnavailable\":{most},\"UnhealthyPodEvictionPolicy\":{policy}}}",
-            selectors::shown(&spec["selector"])
+            selectors::go_text(&spec["selector"])
         );
         let detail = "minAvailable and maxUnavailable cannot be both set";
         errors.add(FieldError::invalid("spec", spec.clone(), detail).showing(shown));

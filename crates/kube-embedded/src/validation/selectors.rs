@@ -1,4 +1,4 @@
-//! Label selectors: their form, and whether they match.
+//! Validates and matches label selectors.
 
 use serde_json::Value;
 
@@ -8,12 +8,12 @@ use crate::defaults::fields::{is_empty, items, text};
 
 const ORDER: [&str; 5] = ["matchLabels", "matchExpressions", "key", "operator", "values"];
 
-/// A selector as messages show it.
-pub(super) fn shown(selector: &Value) -> String {
+/// Formats a selector for messages.
+pub(super) fn go_text(selector: &Value) -> String {
     in_order(selector, &ORDER)
 }
 
-/// Checks a selector's form.
+/// Validates a selector.
 pub(super) fn selector(field: &str, selector: &Value, errors: &mut Errors) {
     super::metadata::labels(&format!("{field}.matchLabels"), &selector["matchLabels"], errors);
     for (index, expression) in items(selector, "matchExpressions").iter().enumerate() {
@@ -40,14 +40,14 @@ pub(super) fn selector(field: &str, selector: &Value, errors: &mut Errors) {
     }
 }
 
-/// The selector can be used at all.
+/// Returns whether a selector can be evaluated.
 pub(super) fn is_usable(selector: &Value) -> bool {
     let mut errors = Errors::default();
     self::selector("", selector, &mut errors);
     errors.0.is_empty()
 }
 
-/// Returns whether labels fit a selector; an absent selector matches nothing.
+/// Returns whether labels match a selector. An absent selector matches nothing.
 pub(super) fn matches(selector: &Value, labels: &Value) -> bool {
     if !selector.is_object() {
         return false;

@@ -1,4 +1,4 @@
-//! Volumes, claims and what provides them.
+//! Validates volumes, claims and their provisioning.
 
 use std::cmp::Ordering;
 

@@ -1,4 +1,4 @@
-//! What makes pods, and what limits how many there are.
+//! Validates workloads and their selectors.
 
 use serde_json::Value;
 
@@ -10,7 +10,7 @@ use crate::status::{FieldError, FieldErrorKind};
 
 const MISMATCH: &str = "`selector` does not match template `labels`";
 
-/// The selector of a set, and how its template fits it.
+/// Validates the selector of a workload, and that it matches the template.
 fn selected_template(kind: &str, spec: &Value, errors: &mut Errors) {
     let selector = &spec["selector"];
     if selector.is_object() {
@@ -33,7 +33,7 @@ fn template(selector: &Value, template: &Value, errors: &mut Errors) {
     if !usable {
         errors.add(
             FieldError::invalid("spec.selector", selector.clone(), "invalid label selector")
-                .showing(selectors::shown(selector)),
+                .showing(selectors::go_text(selector)),
         );
         return;
     }
@@ -56,7 +56,7 @@ fn same_selector(new: &Value, old: Option<&Value>, errors: &mut Errors) {
         && new["spec"]["selector"] != old["spec"]["selector"]
     {
         let selector = new["spec"]["selector"].clone();
-        let shown = selectors::shown(&selector);
+        let shown = selectors::go_text(&selector);
         errors.add(FieldError::invalid("spec.selector", selector, "field is immutable").showing(shown));
     }
 }
@@ -141,7 +141,7 @@ pub(super) fn replica_set(object: &Value, old: Option<&Value>, errors: &mut Erro
     same_selector(object, old, errors);
 }
 
-/// The counts in the status of a replica set.
+/// Validates the counts in the status of a replica set.
 pub(super) fn replica_status(status: &Value, errors: &mut Errors) {
     let count = |name: &str| status[name].as_i64().unwrap_or(0);
     for name in [
@@ -242,7 +242,7 @@ pub(super) fn stateful_set(object: &Value, old: Option<&Value>, errors: &mut Err
     }
 }
 
-/// A stateful set's claims are volumes of its pods.
+/// Validates the template of a stateful set, whose claims are volumes of its pods.
 fn template_with_claims(spec: &Value, errors: &mut Errors) {
     let before = errors.0.len();
     template(&spec["selector"], &spec["template"], errors);

@@ -1,5 +1,5 @@
-//! What only a node could answer: logs, shells, forwarded ports. There are no nodes here, so this says why not, as a real
-//! server does whose nodes do not answer.
+//! Requests that need a node: logs, exec, attach, port forwarding and proxies. There are no nodes, so they fail as on a real
+//! server whose nodes do not respond.
 
 use super::log::check_log;
 use super::log::container;
@@ -8,16 +8,15 @@ use crate::request::{ObjectPath, Query};
 use crate::status::{Result, Status, Subject};
 use crate::store::{Key, Stored};
 
-/// Returns whether a path leads to a node.
-pub(crate) fn leads_to_a_node(path: &ObjectPath) -> bool {
+/// Returns whether a request needs a node.
+pub(crate) fn is_node_request(path: &ObjectPath) -> bool {
     matches!(
         path.subresource.as_deref(),
         Some("log" | "attach" | "exec" | "portforward" | "proxy")
     )
 }
 
-/// The answer to a request that a node would have to answer. The only good one is that there is nothing: a pod that
-/// is on no node has not said anything yet.
+/// Checks a request that needs a node. It can only succeed for the log of a pod without a node, which is empty.
 pub(crate) fn connect(cluster: &Cluster, path: &ObjectPath, query: &Query, object: &Stored) -> Result<()> {
     let name = object.key.name();
     let pod = object.value();

@@ -7,14 +7,18 @@ use serde_json::{Value, json};
 
 use super::list::{self, Page};
 use super::options::ListOptions;
+use super::policies::{Checked, Origin, Warnings, check_policies, has_policies};
 use super::write::commit;
+use crate::admission::Operation;
 use crate::api::Resource;
+use crate::auth::User;
 use crate::cluster::Cluster;
+use crate::convert;
 use crate::crd;
-use crate::faults::Twist;
+use crate::faults::ResponseFaults;
 use crate::request::{ObjectPath, Query, check_dry_run};
 use crate::status::{FieldError, Result, Status};
-use crate::store::{EventKind, Key, Stale, Stored};
+use crate::store::{EventKind, Key, StaleRevision, Stored};
 use crate::timestamp::timestamp;
 
 /// How to delete.
@@ -25,6 +29,12 @@ pub(crate) struct DeleteOptions {
     pub(crate) uid: Option<String>,
     pub(crate) resource_version: Option<String>,
     pub(crate) dry_run: bool,
+    /// The options as they were sent.
+    pub(crate) sent: Value,
+    /// The request, if a client sent it.
+    pub(crate) origin: Option<Origin>,
+    /// The request names no object, but deletes those of a collection.
+    pub(crate) of_collection: bool,
 }
 
 /// What becomes of the dependents.
@@ -93,7 +103,25 @@ impl DeleteOptions {
             uid: text(&given["preconditions"]["uid"]),
             resource_version: text(&given["preconditions"]["resourceVersion"]),
             dry_run: check_dry_run("DeleteOptions", &dry_run)?,
+            sent: given,
+            origin: None,
+            of_collection: false,
         })
+    }
+
+    /// Names the request, so that policies apply.
+    pub(crate) fn of_request(mut self, user: Option<Arc<User>>, warnings: Warnings) -> DeleteOptions {
+        let mut options = std::mem::take(&mut self.sent);
+        if let Some(fields) = options.as_object_mut() {
+            fields
+                .retain(|_, value| !value.is_null() && value.as_array().is_none_or(|list| !list.is_empty()));
+        }
+        self.origin = Some(Origin {
+            user,
+            options,
+            warnings,
+        });
+        self
     }
 }
 
@@ -136,16 +164,20 @@ pub(crate) async fn delete_collection(
     list: &ListOptions,
     options: &DeleteOptions,
 ) -> Result<Page> {
-    // Nobody deletes from all namespaces at once.
+    // Objects of all namespaces cannot be deleted with one request.
     if path.resource.namespaced && path.namespace.is_none() {
         return Err(match path.resource.custom() {
             Some(_) => Status::no_such_path(),
             None => Status::method_not_allowed(),
         });
     }
-    let page = list::list(cluster, path, list, &Twist::default()).await?;
+    let page = list::list(cluster, path, list, &ResponseFaults::default()).await?;
+    let options = DeleteOptions {
+        of_collection: true,
+        ..options.clone()
+    };
     for object in &page.objects {
-        match delete_object(cluster, &path.resource, &object.key, options) {
+        match delete_object(cluster, &path.resource, &object.key, &options) {
             Ok(_) => {}
             // Someone else was faster.
             Err(status) if status.code == 404 => {}
@@ -168,6 +200,7 @@ pub(crate) fn delete_object(
             .get(&resource.collection, key)
             .ok_or_else(|| Status::not_found(resource.subject(key.name())))?;
         check_preconditions(resource, &current, options)?;
+        check_deletion(cluster, resource, &current, options)?;
         if options.dry_run {
             return Ok(Deleted::Untouched(current));
         }
@@ -178,12 +211,40 @@ pub(crate) fn delete_object(
     }
 }
 
+/// Applies the policies to a deletion.
+fn check_deletion(
+    cluster: &Cluster,
+    resource: &Arc<Resource>,
+    current: &Stored,
+    options: &DeleteOptions,
+) -> Result<()> {
+    if options.origin.is_none() || !has_policies(cluster) {
+        return Ok(());
+    }
+    let old = convert::from_stored(current, resource);
+    let checked = Checked {
+        operation: Operation::Delete,
+        resource,
+        subresource: None,
+        namespace: current.key.namespace(),
+        name: if options.of_collection {
+            ""
+        } else {
+            current.key.name()
+        },
+        object: None,
+        old: Some(&old),
+        dry_run: options.dry_run,
+    };
+    check_policies(cluster, options.origin.as_ref(), &checked)
+}
+
 fn try_delete(
     cluster: &Cluster,
     resource: &Arc<Resource>,
     current: &Arc<Stored>,
     options: &DeleteOptions,
-) -> Result<Deleted, Stale> {
+) -> Result<Deleted, StaleRevision> {
     // Deletion works on the stored form: it touches only metadata, which is the same in every version.
     let registry = cluster.registry();
     let resource = registry.of_collection(&resource.collection).unwrap_or(resource);

@@ -1,4 +1,4 @@
-//! Reading: one object, or a collection at a moment.
+//! Reads one object, or a collection at one version.
 
 use std::ops::Bound;
 use std::sync::Arc;
@@ -7,25 +7,25 @@ use bytes::Bytes;
 use kube_wire::protobuf::{Envelope, ListEncoder};
 use serde_json::{Value, json};
 
-use super::options::{Continue, ListOptions, Moment, parse_revision};
+use super::options::{Continue, ListOptions, RequestedVersion, parse_revision};
 use super::view::{View, unwanted_table};
 use crate::cluster::Cluster;
-use crate::faults::{ObjectTwist, Twist};
-use crate::request::{Form, ObjectPath, Query};
+use crate::faults::{ObjectFault, ResponseFaults};
+use crate::request::{ObjectForm, ObjectPath, Query};
 use crate::response::{Body, Chunks, encode};
 use crate::status::{Result, Status};
-use crate::store::{Forgotten, Key, Listed, Stored};
+use crate::store::{HistoryCompacted, Key, Snapshot, Stored};
 
-/// One object. A version, if given, is one that must have been reached.
+/// Returns an object. Waits for the requested minimum version.
 pub(crate) async fn get(cluster: &Cluster, path: &ObjectPath, query: &Query) -> Result<Arc<Stored>> {
     match query.text("resourceVersion") {
         "" | "0" => {}
-        text => must_have_reached(cluster, parse_revision(text, false)?).await?,
+        text => wait_for_version(cluster, parse_revision(text, false)?).await?,
     }
     find(cluster, path)
 }
 
-/// The newest version of the object that a path names.
+/// Returns the newest version of an object.
 pub(crate) fn find(cluster: &Cluster, path: &ObjectPath) -> Result<Arc<Stored>> {
     let name = path.name.as_deref().unwrap_or_default();
     let key = Key::new(path.namespace.as_deref(), name);
@@ -35,10 +35,10 @@ pub(crate) fn find(cluster: &Cluster, path: &ObjectPath) -> Result<Arc<Stored>> 
         .ok_or_else(|| Status::not_found(path.resource.subject(name)))
 }
 
-async fn must_have_reached(cluster: &Cluster, revision: u64) -> Result<()> {
+async fn wait_for_version(cluster: &Cluster, revision: u64) -> Result<()> {
     if cluster
         .store
-        .reached(revision, cluster.settings.too_large_wait)
+        .wait_for_revision(revision, cluster.settings.too_large_wait)
         .await
     {
         return Ok(());
@@ -46,22 +46,22 @@ async fn must_have_reached(cluster: &Cluster, revision: u64) -> Result<()> {
     Err(Status::too_large(revision, cluster.store.revision()))
 }
 
-/// A collection, or a page of it.
+/// Lists a collection, or a page of it.
 pub(crate) async fn list(
     cluster: &Cluster,
     path: &ObjectPath,
     options: &ListOptions,
-    twist: &Twist,
+    faults: &ResponseFaults,
 ) -> Result<Page> {
     let requested = path.namespace.as_deref();
-    if let Some(other) = twist.other_namespace(requested) {
-        let page = list_in(cluster, Some(other), path, options, twist).await?;
-        // A client cannot tell an empty list of one namespace from that of another.
+    if let Some(other) = faults.other_namespace(requested) {
+        let page = list_in(cluster, Some(other), path, options, faults).await?;
+        // Clients cannot distinguish an empty list of the other namespace from one of the requested namespace.
         if !page.objects.is_empty() {
             return Ok(page);
         }
     }
-    list_in(cluster, requested, path, options, twist).await
+    list_in(cluster, requested, path, options, faults).await
 }
 
 async fn list_in(
@@ -69,44 +69,46 @@ async fn list_in(
     namespace: Option<&str>,
     path: &ObjectPath,
     options: &ListOptions,
-    twist: &Twist,
+    faults: &ResponseFaults,
 ) -> Result<Page> {
     let (from, to) = Key::range(namespace);
     let collection = &path.resource.collection;
     let mut range = (from, to);
-    let mut moment = options.moment;
+    let mut version = options.version;
     if let Some(continues) = &options.continues {
         let start = Key::from_text(&continues.start);
-        // A token of another namespace, or one that somebody made up, does not lead out of this one.
+        // A continue token cannot select objects of another namespace.
         if !matches!(&range.0, Bound::Included(first) if *first > start) {
             range.0 = Bound::Included(start);
         }
-        moment = continues.revision.map_or(Moment::Newest, Moment::Exact);
+        version = continues
+            .revision
+            .map_or(RequestedVersion::Newest, RequestedVersion::Exact);
     }
-    if let Moment::NotOlderThan(revision) | Moment::Exact(revision) = moment {
-        must_have_reached(cluster, revision).await?;
+    if let RequestedVersion::NotOlderThan(revision) | RequestedVersion::Exact(revision) = version {
+        wait_for_version(cluster, revision).await?;
     }
-    if let Some(by) = twist.stale_by {
-        moment = Moment::Exact(cluster.store.revision().saturating_sub(by).max(1));
+    if let Some(by) = faults.stale_by {
+        version = RequestedVersion::Exact(cluster.store.revision().saturating_sub(by).max(1));
     }
-    let listed = match moment {
-        Moment::Exact(revision) => cluster
+    let snapshot = match version {
+        RequestedVersion::Exact(revision) => cluster
             .store
             .list_at(collection, range, revision)
-            .map_err(|forgotten| expired(options, revision, forgotten))?,
+            .map_err(|compacted| expired(options, revision, compacted))?,
         _ => cluster.store.list(collection, range),
     };
-    // Version 0 is answered from a cache that does not page.
-    let limit = if options.moment == Moment::Any {
+    // A real server ignores the limit of a list at version 0.
+    let limit = if options.version == RequestedVersion::Any {
         None
     } else {
         options.limit
     };
-    Ok(page(listed, options, limit))
+    Ok(page(snapshot, options, limit))
 }
 
-/// What a list answers when history does not reach back far enough.
-fn expired(options: &ListOptions, revision: u64, Forgotten(oldest): Forgotten) -> Status {
+/// Returns the error of a list whose version is no longer in the history.
+fn expired(options: &ListOptions, revision: u64, HistoryCompacted(oldest): HistoryCompacted) -> Status {
     let Some(continues) = &options.continues else {
         return Status::too_old(revision, oldest + 1);
     };
@@ -133,14 +135,14 @@ pub(crate) struct Page {
     remaining: Option<usize>,
 }
 
-fn page(listed: Listed, options: &ListOptions, limit: Option<usize>) -> Page {
-    let Listed {
+fn page(snapshot: Snapshot, options: &ListOptions, limit: Option<usize>) -> Page {
+    let Snapshot {
         mut objects,
         revision,
-    } = listed;
-    let selection = &options.selection;
-    if !selection.is_everything() {
-        objects.retain(|o| selection.matches(o));
+    } = snapshot;
+    let selectors = &options.selectors;
+    if !selectors.is_everything() {
+        objects.retain(|o| selectors.matches(o));
     }
     let mut page = Page {
         objects,
@@ -164,8 +166,8 @@ fn page(listed: Listed, options: &ListOptions, limit: Option<usize>) -> Page {
                 .token(),
             );
         }
-        // How many are left is not known where a selector leaves some out.
-        page.remaining = selection.is_everything().then_some(rest);
+        // With a selector, the number of remaining objects is unknown.
+        page.remaining = selectors.is_everything().then_some(rest);
     }
     page
 }
@@ -182,7 +184,7 @@ impl Page {
         metadata
     }
 
-    /// The page as the body of an answer.
+    /// Returns the page as the body of a response.
     pub(crate) fn body(self, view: &View) -> Result<Body> {
         if let Some(body) = self.direct_body(view) {
             return Ok(body);
@@ -193,7 +195,7 @@ impl Page {
         Ok(Body::full(encode(&self.value(view), view.representation)?))
     }
 
-    /// The page in protobuf.
+    /// Encodes the page as protobuf.
     fn protobuf_body(&self, view: &View) -> Result<Body> {
         let (kind, api_version) = list_kind(view);
         let failed = |error| Status::internal(format!("cannot encode {kind} as protobuf: {error}"));
@@ -206,7 +208,7 @@ impl Page {
         }
         let length = items.iter().map(Bytes::len).sum();
         let head = list.head(&self.metadata(), length).map_err(failed)?;
-        if let Some(enveloped) = view.twist.enveloped() {
+        if let Some(enveloped) = view.fault.enveloped() {
             let whole = [&head[..], &items.concat(), list.tail()].concat();
             return Ok(Body::full(enveloped(&whole)));
         }
@@ -220,21 +222,21 @@ impl Page {
     }
 
     fn value(&self, view: &View) -> Value {
-        if view.twist == ObjectTwist::Table {
+        if view.fault == ObjectFault::Table {
             return unwanted_table(&self.metadata());
         }
-        if view.representation.form == Form::Table {
+        if view.representation.form == ObjectForm::Table {
             let objects = self.objects.iter().map(|object| view.versioned(object));
-            return view.sheet(|sheet| sheet.list(&self.metadata(), objects));
+            return view.table(|builder| builder.list(&self.metadata(), objects));
         }
         let (kind, api_version) = list_kind(view);
-        let typed = view.resource.custom().is_none() && view.representation.form == Form::Object;
+        let typed = view.resource.custom().is_none() && view.representation.form == ObjectForm::Object;
         let items: Vec<Value> = self
             .objects
             .iter()
             .map(|object| {
                 let mut item = view.value(object);
-                if let (true, ObjectTwist::None, Some(fields)) = (typed, view.twist, item.as_object_mut()) {
+                if let (true, ObjectFault::None, Some(fields)) = (typed, view.fault, item.as_object_mut()) {
                     fields.remove("kind");
                     fields.remove("apiVersion");
                 }
@@ -247,12 +249,13 @@ impl Page {
         list
     }
 
-    /// The body cut from the stored bytes, large objects without a copy, where those are the answer.
+    /// Builds the body from the stored bytes of the objects, if the response consists of them. Large objects are not
+    /// copied.
     fn direct_body(&self, view: &View) -> Option<Body> {
         let (kind, api_version) = list_kind(view);
         let metadata = self.metadata();
         let custom = view.resource.custom().is_some() && view.is_direct();
-        // A real server has a type for each list of a built-in kind, but prints the fields of other lists by name.
+        // A real server has types for the lists of built-in kinds. It sorts the fields of other lists by name.
         let (head, tail) = if custom {
             (
                 format!(r#"{{"apiVersion":"{api_version}","items":["#),
@@ -290,10 +293,10 @@ impl Page {
     }
 }
 
-/// Kind and version of the list.
+/// Returns the version and kind of the list.
 fn list_kind(view: &View) -> (String, String) {
     match view.representation.form {
-        Form::Metadata => (
+        ObjectForm::Metadata => (
             "PartialObjectMetadataList".to_owned(),
             "meta.k8s.io/v1".to_owned(),
         ),

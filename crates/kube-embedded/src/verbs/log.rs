@@ -1,4 +1,4 @@
-//! What a pod has said: nothing, as there are no nodes. The questions are checked all the same.
+//! Logs of pods. They are empty, because there are no nodes; their options are checked.
 
 use serde_json::Value;
 
@@ -7,8 +7,7 @@ use crate::request::Query;
 use crate::status::{FieldError, Result, Status, Subject};
 use crate::store::{Key, Stored};
 
-/// Returns whether a pod's log may be asked for in this way. A pod on no node has an empty one; others' is out of
-/// reach.
+/// Checks a request for a log. Only a pod without a node has one, which is empty.
 pub(crate) fn check_log(cluster: &Cluster, pod: &Stored, query: &Query) -> Result<()> {
     let name = pod.key.name();
     check_options(name, query)?;
@@ -66,7 +65,7 @@ fn check_options(name: &str, query: &Query) -> Result<()> {
     }
 }
 
-/// The container that is meant.
+/// Returns the name of the requested container.
 pub(super) fn container(pod: &str, value: &Value, wanted: &str) -> Result<String> {
     let names = |list: &str| {
         let containers = value["spec"][list].as_array().into_iter().flatten();

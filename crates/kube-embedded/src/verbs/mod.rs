@@ -1,4 +1,4 @@
-//! What clients can do: read, follow, write, delete, and the parts and reviews that are not plain objects.
+//! The operations of clients: reads, watches, writes, deletions, subresources and reviews.
 
 mod connect;
 mod delete;
@@ -6,6 +6,7 @@ mod list;
 mod log;
 mod options;
 mod patch;
+mod policies;
 mod review;
 mod subresource;
 mod token;
@@ -13,7 +14,7 @@ mod view;
 mod watch;
 mod write;
 
-pub(crate) use connect::{connect, leads_to_a_node};
+pub(crate) use connect::{connect, is_node_request};
 pub(crate) use delete::{
     DeleteOptions, Deleted, FOREGROUND, ORPHAN, Propagation, answers_with_object, delete, delete_collection,
     delete_object,
@@ -21,6 +22,7 @@ pub(crate) use delete::{
 pub(crate) use list::{find, get, list};
 pub(crate) use options::ListOptions;
 pub(crate) use patch::{PatchKind, patch};
+pub(crate) use policies::{Warnings, check_connection};
 pub(crate) use subresource::{get_subresource, special_write};
 pub(crate) use view::View;
 pub(crate) use watch::watch;

@@ -1,4 +1,4 @@
-//! The options of lists and watches, checked as Kubernetes checks them.
+//! The options of lists and watches, validated as in Kubernetes.
 
 use base64::Engine as _;
 use base64::alphabet::URL_SAFE;
@@ -8,43 +8,43 @@ use serde_json::json;
 use crate::api::Resource;
 use crate::golang::{illegal_base64, parse_unsigned, read_json};
 use crate::request::Query;
-use crate::select::{FieldSelector, Selection, label_selector};
+use crate::select::{FieldSelector, Selectors, label_selector};
 use crate::status::{FieldError, Result, Status};
 
 /// Options of a list or a watch.
 #[derive(Debug, Clone)]
 pub(crate) struct ListOptions {
-    pub(crate) selection: Selection,
+    pub(crate) selectors: Selectors,
     pub(crate) limit: Option<usize>,
     pub(crate) continues: Option<Continue>,
-    pub(crate) moment: Moment,
+    pub(crate) version: RequestedVersion,
     pub(crate) send_initial_events: Option<bool>,
     pub(crate) bookmarks: bool,
     pub(crate) timeout_seconds: Option<u64>,
 }
 
-/// Which moment of the collection is wanted.
+/// The version that a list or watch requests.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Moment {
-    /// No version was given: the newest.
+pub(crate) enum RequestedVersion {
+    /// No version: the newest.
     Newest,
-    /// Version 0: any will do.
+    /// Version 0: any version.
     Any,
     NotOlderThan(u64),
     Exact(u64),
 }
 
-/// Where a list in pages goes on.
+/// The start of the next page of a list.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Continue {
-    /// Version of the first page; `None` when consistency was given up.
+    /// Version of the first page; `None` if the list is no longer consistent.
     pub(crate) revision: Option<u64>,
     /// The next page begins at or after this key.
     pub(crate) start: String,
 }
 
 impl Continue {
-    /// The token that a client sends back.
+    /// Encodes the continue token.
     pub(crate) fn token(&self) -> String {
         let revision = self.revision.map_or(-1, |r| i64::try_from(r).unwrap_or(i64::MAX));
         let token = json!({ "v": "meta.k8s.io/v1", "rv": revision, "start": self.start });
@@ -88,11 +88,11 @@ impl Continue {
     }
 }
 
-/// As Go decodes: bits that belong to no byte do not matter.
+/// Ignores unused trailing bits, like Go.
 const LENIENT: GeneralPurpose = GeneralPurpose::new(&URL_SAFE, NO_PAD.with_decode_allow_trailing_bits(true));
 
 impl ListOptions {
-    /// Reads the query of a list or a watch. `name` restricts it to one object.
+    /// Parses the query of a list or a watch. `name` restricts it to one object.
     pub(crate) fn parse(
         query: &Query,
         resource: &Resource,
@@ -107,7 +107,7 @@ impl ListOptions {
         if let Some(name) = name {
             fields = format!("metadata.name={name},{fields}");
         }
-        let selection = Selection {
+        let selectors = Selectors {
             labels: label_selector(query.text("labelSelector"))?,
             fields: FieldSelector::parse(&fields, &resource.selectable())?,
         };
@@ -117,9 +117,9 @@ impl ListOptions {
         };
         let limit = limit.and_then(|l| usize::try_from(l).ok()).filter(|l| *l > 0);
         Ok(ListOptions {
-            selection,
+            selectors,
             limit,
-            moment: moment(query, limit.is_some(), watch)?,
+            version: version(query, limit.is_some(), watch)?,
             continues,
             send_initial_events,
             bookmarks: query.flag("allowWatchBookmarks"),
@@ -130,7 +130,7 @@ impl ListOptions {
     }
 }
 
-/// The rules about which options go together.
+/// Checks that the options can be combined.
 fn check(query: &Query, watch: bool, send_initial_events: Option<bool>) -> Result<()> {
     const FIELD: &str = "resourceVersionMatch";
     let version = query.text("resourceVersion");
@@ -205,7 +205,7 @@ fn check(query: &Query, watch: bool, send_initial_events: Option<bool>) -> Resul
     }
 }
 
-fn moment(query: &Query, limited: bool, watch: bool) -> Result<Moment> {
+fn version(query: &Query, limited: bool, watch: bool) -> Result<RequestedVersion> {
     let text = query.text("resourceVersion");
     if !watch && !query.text("continue").is_empty() && !matches!(text, "" | "0") {
         return Err(Status::bad_request(
@@ -213,22 +213,22 @@ fn moment(query: &Query, limited: bool, watch: bool) -> Result<Moment> {
         ));
     }
     Ok(match (text, query.text("resourceVersionMatch")) {
-        ("", _) => Moment::Newest,
-        ("0", _) => Moment::Any,
+        ("", _) => RequestedVersion::Newest,
+        ("0", _) => RequestedVersion::Any,
         (version, matching) => {
             let revision = parse_revision(version, watch)?;
             match matching {
-                "Exact" => Moment::Exact(revision),
-                "NotOlderThan" => Moment::NotOlderThan(revision),
-                // A page needs a moment to stay at, so a limit turns the version into an exact one.
-                _ if limited && !watch => Moment::Exact(revision),
-                _ => Moment::NotOlderThan(revision),
+                "Exact" => RequestedVersion::Exact(revision),
+                "NotOlderThan" => RequestedVersion::NotOlderThan(revision),
+                // All pages of a list need the same version.
+                _ if limited && !watch => RequestedVersion::Exact(revision),
+                _ => RequestedVersion::NotOlderThan(revision),
             }
         }
     })
 }
 
-/// Reads a resource version; a watch and a list complain in different ways.
+/// Parses a resource version. Lists and watches have different error messages.
 pub(crate) fn parse_revision(text: &str, watch: bool) -> Result<u64> {
     parse_unsigned(text).map_err(|why| {
         let why = format!("resourceVersion: Invalid value: {text:?}: {why}");

@@ -1,4 +1,4 @@
-//! Changing an object by a patch, in all four languages.
+//! Changes objects by patches of all four kinds.
 
 use jiff::Timestamp;
 use serde_json::Value;
@@ -15,7 +15,7 @@ use crate::request::{FieldValidation, ObjectPath, Query};
 use crate::schema::{Type, Types};
 use crate::status::{FieldError, Result, Status};
 
-/// The languages of patches.
+/// The kinds of patches.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum PatchKind {
     Json,
@@ -25,7 +25,7 @@ pub(crate) enum PatchKind {
 }
 
 impl PatchKind {
-    /// The language of a content type, if `custom` resources (or others) take it.
+    /// Returns the kind of a content type. `custom` is whether the object is a custom resource.
     pub(crate) fn parse(content_type: &str, custom: bool) -> Result<PatchKind> {
         match content_type {
             "application/json-patch+json" => Ok(PatchKind::Json),
@@ -44,7 +44,7 @@ impl PatchKind {
     }
 }
 
-/// Patches an object; server-side apply creates it where it is not there.
+/// Patches an object. Server-side apply creates a missing object.
 pub(crate) fn patch(
     cluster: &Cluster,
     path: &ObjectPath,
@@ -158,7 +158,7 @@ fn apply(
     })
 }
 
-/// What a patch makes of an object of these types; server-side apply has a way of its own.
+/// Returns the result of a patch other than server-side apply.
 pub(super) fn patched(
     kind: PatchKind,
     types: Option<(&Types, Type)>,
@@ -178,7 +178,8 @@ fn bad_option(error: FieldError) -> Status {
     Status::invalid("meta.k8s.io", "PatchOptions", "", &[error])
 }
 
-/// Converts the error of a patch whose result cannot be decoded: the patch is invalid, while a body would be a bad request.
+/// Converts the error of a patch whose result cannot be decoded: the patch is invalid, while a body would be a bad
+/// request.
 pub(super) fn unreadable(
     status: Status,
     kind: PatchKind,

@@ -1,22 +1,19 @@
-//! Questions about users and permissions: the kinds whose names end in `Review`.
+//! Reviews of users and permissions: the kinds whose names end in `Review`.
 
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
 use super::write::{Body, WriteOptions};
-use crate::auth::{Action, Decision, ISSUER, Target, User, authorize};
+use crate::auth::{Action, ActionTarget, Decision, ISSUER, OPEN, User, authorize};
 use crate::cluster::Cluster;
 use crate::request::ObjectPath;
 use crate::status::{FieldError, Result, Status};
 use crate::timestamp::timestamp;
 
-/// Why everything is allowed without authorization.
-const OPEN: &str = "the embedded server allows everything";
-
-/// Answers a review.
+/// Handles a review.
 ///
 /// # Errors
-/// If the kind is not a review, or if the question is invalid.
+/// If the kind is not a review, or the request is invalid.
 pub(super) fn review(
     cluster: &Cluster,
     path: &ObjectPath,
@@ -24,7 +21,7 @@ pub(super) fn review(
     options: &WriteOptions,
 ) -> Result<Value> {
     let resource = &path.resource;
-    let user = options.user.as_deref();
+    let user = options.user();
     let mut answer = body.object.clone();
     answer["kind"] = resource.kind.as_str().into();
     answer["apiVersion"] = resource.api_version().into();
@@ -52,7 +49,7 @@ pub(super) fn review(
         "TokenReview" => token_review(cluster, &answer["spec"], user.is_some())?,
         "SelfSubjectRulesReview" => {
             let status = rules_review(cluster, &answer["spec"], user)?;
-            // The real server's answer does not repeat the namespace.
+            // The real server's response does not repeat the namespace.
             answer["spec"] = json!({});
             status
         }
@@ -61,7 +58,7 @@ pub(super) fn review(
     Ok(answer)
 }
 
-/// Decides whether the user may do what the spec says; without a user, requests are not authorized.
+/// Decides whether the user may perform the action in the spec. Without a user, requests are not authorized.
 fn access_review(cluster: &Cluster, review: &Value, user: Option<&User>) -> Result<Value> {
     let action = action(&review["spec"])?;
     let Some(user) = user else {
@@ -90,17 +87,17 @@ fn rules_review(cluster: &Cluster, spec: &Value, user: Option<&User>) -> Result<
         }));
     };
     let policy = cluster.access.policy(&cluster.store);
-    let (rules, problems) = policy.rules(user, namespace);
+    let (rules, missing_roles) = policy.rules(user, namespace);
     let (paths, resources): (Vec<_>, Vec<_>) = rules.into_iter().partition(|rule| rule.is_about_paths());
     let mut status = json!({ "resourceRules": resources, "nonResourceRules": paths, "incomplete": false });
-    let problems = problems.joined();
-    if !problems.is_empty() {
-        status["evaluationError"] = problems.into();
+    let missing_roles = missing_roles.joined();
+    if !missing_roles.is_empty() {
+        status["evaluationError"] = missing_roles.into();
     }
     Ok(status)
 }
 
-/// Tells whose token it is. Without authorization every token that the server did not issue is the admin's.
+/// Returns the user of a token. Without authorization, every token that the server did not issue is the admin's.
 fn token_review(cluster: &Cluster, spec: &Value, enforced: bool) -> Result<Value> {
     let token = spec["token"].as_str().unwrap_or_default();
     if token.is_empty() {
@@ -130,14 +127,14 @@ fn token_review(cluster: &Cluster, spec: &Value, enforced: bool) -> Result<Value
     )
 }
 
-/// Returns what a review asks about.
+/// Returns the action of a review.
 fn action(spec: &Value) -> Result<Action> {
     let (resource, path) = (&spec["resourceAttributes"], &spec["nonResourceAttributes"]);
     let field = |value: &Value, name: &str| value[name].as_str().unwrap_or_default().to_owned();
     match (resource.is_object(), path.is_object()) {
         (true, false) => Ok(Action {
             verb: field(resource, "verb"),
-            target: Target::Resource {
+            target: ActionTarget::Resource {
                 group: field(resource, "group"),
                 resource: field(resource, "resource"),
                 subresource: field(resource, "subresource"),
@@ -147,7 +144,7 @@ fn action(spec: &Value) -> Result<Action> {
         }),
         (false, true) => Ok(Action {
             verb: field(path, "verb"),
-            target: Target::Path(field(path, "path")),
+            target: ActionTarget::Path(field(path, "path")),
         }),
         (true, true) => Err(invalid_path(
             path,
@@ -163,9 +160,9 @@ fn action(spec: &Value) -> Result<Action> {
 
 /// Checks the subject of a review, and the namespace of a local one.
 fn check_subject(spec: &Value, local: Option<&str>) -> Result<()> {
-    let nobody = spec["user"].as_str().is_none_or(str::is_empty)
+    let lacks_user = spec["user"].as_str().is_none_or(str::is_empty)
         && spec["groups"].as_array().is_none_or(Vec::is_empty);
-    if nobody {
+    if lacks_user {
         let detail = "at least one of user or group must be specified";
         return Err(invalid(FieldError::invalid("spec.user", "", detail)));
     }
@@ -189,7 +186,7 @@ fn check_subject(spec: &Value, local: Option<&str>) -> Result<()> {
     Ok(())
 }
 
-/// Refuses the path of a review, which the real server shows with the names of its Go fields.
+/// Returns the error of an invalid path. The real server prints the names of Go fields.
 fn invalid_path(path: &Value, detail: &str) -> Status {
     let shown = format!(
         "{{\"Path\":{},\"Verb\":{}}}",
@@ -203,7 +200,7 @@ fn text(value: &Value) -> Value {
     value.as_str().unwrap_or_default().into()
 }
 
-/// The real server does not name the kind here.
+/// Returns the error of an invalid review. The real server does not name the kind here.
 fn invalid(error: FieldError) -> Status {
     Status::invalid("authorization.k8s.io", "", "", &[error])
 }

@@ -1,4 +1,4 @@
-//! The parts of objects that have a path of their own, and the requests that look like objects but are questions.
+//! Subresources, and requests that store no object of their resource, such as reviews.
 
 use bytes::Bytes;
 use http::StatusCode;
@@ -9,6 +9,7 @@ use serde_json::{Value, json};
 use super::delete::{DeleteOptions, delete};
 use super::list::find;
 use super::patch::{PatchKind, patched, unreadable};
+use super::policies::{Checked, check_policies};
 use super::review::review;
 use super::token::request_token;
 use super::view::View;
@@ -27,15 +28,15 @@ use crate::status::{Result, Status};
 use crate::store::{Key, Stored};
 use crate::timestamp::timestamp;
 
-/// An answer that is not an object of the resource.
+/// A response that is not an object of the resource.
 #[derive(Debug)]
 pub(crate) struct SpecialAnswer {
     pub(crate) status: StatusCode,
     pub(crate) body: Bytes,
 }
 
-/// Writes that are not plain changes of an object; `None` for those that are.
-#[expect(clippy::too_many_arguments, reason = "one request, handed on whole")]
+/// Performs a write that is not a plain change of an object. Returns `None` for plain changes.
+#[expect(clippy::too_many_arguments, reason = "all parts of a request")]
 pub(crate) fn special_write(
     cluster: &Cluster,
     path: &ObjectPath,
@@ -63,11 +64,13 @@ pub(crate) fn special_write(
         }
         ("pods", Some("eviction")) => {
             let deletion = DeleteOptions::parse(query, &body.object["deleteOptions"])?;
+            let checked = Checked::create(path, name, &body.object, options.dry_run);
+            check_policies(cluster, options.origin.as_ref(), &checked)?;
             spend_budget(cluster, path, options)?;
             delete(cluster, path, &deletion)?;
             created(&success())
         }
-        ("serviceaccounts", Some("token")) => created(&request_token(cluster, path, body)?),
+        ("serviceaccounts", Some("token")) => created(&request_token(cluster, path, body, options)?),
         (_, None) if verb == Verb::Create && !path.resource.allows("get") => {
             created(&review(cluster, path, body, options)?)
         }
@@ -119,7 +122,7 @@ fn write_scale(
     })
 }
 
-/// Sets the finalizers in the spec of a namespace, which nothing else may change.
+/// Sets the finalizers in the spec of a namespace. Other requests cannot change them.
 fn finalize(
     cluster: &Cluster,
     path: &ObjectPath,
@@ -152,7 +155,7 @@ fn finalize(
     })
 }
 
-/// Puts a pod on a node, as the scheduler does.
+/// Binds a pod to a node, like the scheduler.
 fn bind(
     cluster: &Cluster,
     path: &ObjectPath,
@@ -168,6 +171,8 @@ fn bind(
         let error = crate::status::FieldError::required("target.name", "");
         return Err(Status::invalid("", "Binding", pod, &[error]));
     }
+    let checked = Checked::create(path, pod, &body.object, options.dry_run);
+    check_policies(cluster, options.origin.as_ref(), &checked)?;
     let registry = cluster.registry();
     let resource = registry.find("", "v1", "pods").ok_or_else(Status::no_such_path)?;
     let pod_path = ObjectPath {
@@ -176,7 +181,7 @@ fn bind(
         subresource: Some("binding".into()),
         ..path.clone()
     };
-    change_object(cluster, &pod_path, options, |old| {
+    change_object(cluster, &pod_path, &options.of_server(), |old| {
         if let Some(known) = old["spec"]["nodeName"].as_str().filter(|n| !n.is_empty()) {
             let why = format!("pod {pod} is already assigned to node {known:?}");
             return Err(Status::conflict(
@@ -213,7 +218,7 @@ fn bind(
     Ok(success())
 }
 
-/// Takes an eviction out of the pod's disruption budget, if it has one and runs.
+/// Counts an eviction against the disruption budget of the pod, if it has one and is running.
 fn spend_budget(cluster: &Cluster, path: &ObjectPath, options: &WriteOptions) -> Result<()> {
     let object = find(cluster, path)?;
     let pod = object.value();
@@ -241,7 +246,7 @@ fn spend_budget(cluster: &Cluster, path: &ObjectPath, options: &WriteOptions) ->
         subresource: Some("status".into()),
         ..path.clone()
     };
-    change_object(cluster, &budget, options, |old| {
+    change_object(cluster, &budget, &options.of_server(), |old| {
         let allowed = old["status"]["disruptionsAllowed"].as_i64().unwrap_or(0);
         if allowed <= 0 {
             return Err(over_budget(old));
@@ -254,7 +259,7 @@ fn spend_budget(cluster: &Cluster, path: &ObjectPath, options: &WriteOptions) ->
     Ok(())
 }
 
-/// Reads a part of an object.
+/// Returns an object or a subresource of it.
 pub(crate) fn get_subresource(path: &ObjectPath, object: &Stored, view: &View) -> Result<Bytes> {
     match path.subresource.as_deref() {
         Some("scale") => view.scale_answer(&scale_of(&path.resource, &view.versioned(object))?),
@@ -262,7 +267,7 @@ pub(crate) fn get_subresource(path: &ObjectPath, object: &Stored, view: &View) -
     }
 }
 
-/// The answer to an eviction that its budget does not allow.
+/// Returns the error of an eviction that the disruption budget does not allow.
 fn over_budget(budget: &Value) -> Status {
     let number = |field: &str| budget["status"][field].as_i64().unwrap_or(0);
     let cause = format!(
@@ -294,7 +299,7 @@ fn scale_of(resource: &Resource, object: &Value) -> Result<Value> {
     Ok(scale)
 }
 
-/// Where a kind keeps the replicas that its scale shows.
+/// Returns the path of the replicas of a kind.
 fn replicas_path(resource: &Resource) -> Vec<String> {
     let custom = resource
         .custom()
@@ -306,7 +311,7 @@ fn replicas_path(resource: &Resource) -> Vec<String> {
         .collect()
 }
 
-/// Returns whether what was sent can be read as a scale.
+/// Checks that the body of a request can be decoded as a scale.
 fn check_scale(sent: &Value) -> Result<()> {
     let Some((types, ty)) = scale_type() else {
         return Ok(());
@@ -314,7 +319,7 @@ fn check_scale(sent: &Value) -> Result<()> {
     decode(types, &ty, "Scale", "autoscaling/v1", sent.clone()).map(drop)
 }
 
-/// Records who owns the replicas of a scale that is written.
+/// Records the owner of the replicas of a written scale.
 fn own_scale(current: &Value, wanted: &mut Value, options: &WriteOptions) {
     let Some((types, ty)) = scale_type() else {
         return;
@@ -335,7 +340,8 @@ fn own_scale(current: &Value, wanted: &mut Value, options: &WriteOptions) {
     record_update(update, wanted);
 }
 
-fn scale_for_update(resource: &Resource, object: &Value) -> Result<Value> {
+/// Returns the scale of an object, which may have no replicas yet.
+pub(super) fn scale_for_update(resource: &Resource, object: &Value) -> Result<Value> {
     match resource.custom() {
         Some(custom) => custom.to_scale_for_update(&resource.version, object),
         None => Ok(scale::of_builtin(object)),

@@ -4,22 +4,29 @@ use jiff::Timestamp;
 use serde_json::{Value, json};
 
 use super::list::find;
-use super::write::Body;
-use crate::auth::{BoundObject, ISSUER, TokenPlan};
+use super::policies::{Checked, check_policies};
+use super::write::{Body, WriteOptions};
+use crate::auth::{BoundObject, ISSUER, TokenSpec};
 use crate::cluster::Cluster;
 use crate::request::ObjectPath;
 use crate::status::{FieldError, Result, Status, Subject};
 use crate::store::Key;
 use crate::timestamp::timestamp;
 
-/// Seconds that a token is valid if the client does not choose.
+/// Default lifetime of a token in seconds.
 const LIFETIME: i64 = 3600;
 
-/// Answers a TokenRequest.
+/// Handles a TokenRequest.
 ///
 /// # Errors
-/// If the service account or the object that the token is to be bound to does not exist, or if the request is invalid.
-pub(super) fn request_token(cluster: &Cluster, path: &ObjectPath, body: &Body) -> Result<Value> {
+/// If the service account or the object to which the token is bound does not exist, the request is invalid, or a policy
+/// denies it.
+pub(super) fn request_token(
+    cluster: &Cluster,
+    path: &ObjectPath,
+    body: &Body,
+    options: &WriteOptions,
+) -> Result<Value> {
     let account = find(cluster, path)?;
     let spec = &body.object["spec"];
     let given = body.object["metadata"]["name"].as_str().unwrap_or_default();
@@ -29,6 +36,8 @@ pub(super) fn request_token(cluster: &Cluster, path: &ObjectPath, body: &Body) -
         return Err(invalid(name, FieldError::invalid("metadata.name", given, detail)));
     }
     let seconds = lifetime(given, spec)?;
+    let checked = Checked::create(path, name, &body.object, options.dry_run);
+    check_policies(cluster, options.origin.as_ref(), &checked)?;
     let namespace = account.key.namespace().unwrap_or_default();
     let bound = match &spec["boundObjectRef"] {
         Value::Object(_) => Some(bound_object(cluster, namespace, &spec["boundObjectRef"])?),
@@ -39,7 +48,7 @@ pub(super) fn request_token(cluster: &Cluster, path: &ObjectPath, body: &Body) -
     if audiences.is_empty() {
         audiences.push(ISSUER.into());
     }
-    let (token, expires) = cluster.access.account_token(&TokenPlan {
+    let (token, expires) = cluster.access.account_token(&TokenSpec {
         namespace,
         account: name,
         account_uid: &account.uid,
@@ -69,7 +78,7 @@ pub(super) fn request_token(cluster: &Cluster, path: &ObjectPath, body: &Body) -
     }))
 }
 
-/// Returns kind, name and uid of the object that a token is to be bound to.
+/// Returns kind, name and uid of the object to which a token is bound.
 fn bound_object(cluster: &Cluster, namespace: &str, reference: &Value) -> Result<(String, String, String)> {
     let field = |name: &str| reference[name].as_str().unwrap_or_default();
     let (kind, name) = (field("kind"), field("name"));
@@ -103,7 +112,7 @@ fn bound_object(cluster: &Cluster, namespace: &str, reference: &Value) -> Result
     Ok((kind.to_owned(), name.to_owned(), found.uid.to_string()))
 }
 
-/// Returns for how long a token is to be valid, in seconds.
+/// Returns the requested lifetime of a token in seconds.
 fn lifetime(name: &str, spec: &Value) -> Result<i64> {
     let field = "spec.expirationSeconds";
     match spec["expirationSeconds"].as_i64() {

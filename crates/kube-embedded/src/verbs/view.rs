@@ -1,4 +1,4 @@
-//! How objects look to the client that asked: version, representation, and what a fault makes of them.
+//! Encodes objects for a client: version, representation, and injected faults.
 
 use std::sync::Arc;
 
@@ -10,94 +10,94 @@ use serde_json::{Value, json};
 
 use crate::api::Resource;
 use crate::convert;
-use crate::faults::ObjectTwist;
-use crate::request::{Encoding, Form, Representation};
+use crate::faults::ObjectFault;
+use crate::request::{Encoding, ObjectForm, Representation};
 use crate::response::encode;
 use crate::status::Result;
 use crate::store::{EventKind, Stored};
-use crate::table::{IncludeObject, Printer, Sheet, partial_metadata};
+use crate::table::{IncludeObject, Printer, TableBuilder, partial_metadata};
 
-/// How objects look to the client that asked.
+/// The form of objects in the responses to a request.
 #[derive(Debug, Clone)]
 pub(crate) struct View {
     pub(crate) resource: Arc<Resource>,
     pub(crate) representation: Representation,
-    /// What rows of a table carry.
+    /// The objects in the rows of tables.
     pub(crate) include: IncludeObject,
-    pub(crate) twist: ObjectTwist,
+    pub(crate) fault: ObjectFault,
 }
 
 impl View {
-    /// Returns whether stored bytes are the answer as they are, for objects that are [current](View::is_current).
+    /// Returns whether responses consist of the stored bytes of objects that are [current](View::is_current).
     pub(crate) fn is_direct(&self) -> bool {
-        self.representation.form == Form::Object
+        self.representation.form == ObjectForm::Object
             && self.representation.encoding == Encoding::Json
             && !self.representation.pretty
             && self.is_plain()
     }
 
-    /// Returns whether current objects are shown as they are stored, and undisturbed.
+    /// Returns whether current objects are returned as stored, without faults.
     fn is_plain(&self) -> bool {
-        self.resource.is_stored_version() && self.twist == ObjectTwist::None
+        self.resource.is_stored_version() && self.fault == ObjectFault::None
     }
 
-    /// Returns whether an object is stored as it is read. Custom resources are read by the schema of this moment.
+    /// Returns whether an object is pruned and defaulted by the current schema of its kind.
     pub(crate) fn is_current(&self, object: &Stored) -> bool {
         object.is_of_schema(self.resource.schema_hash())
     }
 
-    /// Returns whether the answer is in protobuf.
+    /// Returns whether the response is in protobuf.
     pub(crate) fn is_protobuf(&self) -> bool {
         self.representation.encoding == Encoding::Protobuf
     }
 
-    /// The metadata of an object in JSON, cut from the stored bytes where they are the answer.
+    /// Returns the metadata of an object in JSON as a slice of the stored bytes, if the response consists of it.
     pub(crate) fn direct_metadata(&self, object: &Stored) -> Option<Bytes> {
-        let direct = self.representation.form == Form::Metadata
+        let direct = self.representation.form == ObjectForm::Metadata
             && self.representation.encoding == Encoding::Json
             && !self.representation.pretty
-            && self.twist == ObjectTwist::None
-            // These carry annotations that are not shown.
+            && self.fault == ObjectFault::None
+            // These have annotations that are not returned.
             && !matches!(self.resource.kind.as_str(), "DaemonSet" | "HorizontalPodAutoscaler");
         let head = br#"{"kind":"PartialObjectMetadata","apiVersion":"meta.k8s.io/v1","#;
         direct.then(|| [&head[..], &object.json_metadata(), b"}"].concat().into())
     }
 
-    /// An object in protobuf, in its envelope.
+    /// Encodes an object as protobuf with its envelope.
     pub(crate) fn protobuf(&self, object: &Stored) -> Result<Bytes> {
         if self.is_plain()
             && self.is_current(object)
-            && self.representation.form == Form::Object
+            && self.representation.form == ObjectForm::Object
             && let Some(bytes) = object.protobuf()
         {
             return Ok(bytes.clone());
         }
-        let untwisted = match self.representation.form {
-            Form::Metadata => self.metadata_of(&object.value()),
+        let versioned = match self.representation.form {
+            ObjectForm::Metadata => self.metadata_of(&object.value()),
             _ => self.versioned(object),
         };
-        match self.twist.enveloped() {
-            // Of a kind that does not exist there is no message, so only the envelope says it.
-            Some(enveloped) => Ok(enveloped(&encode(&untwisted, self.representation)?)),
-            None => encode(&twisted(untwisted, self.twist), self.representation),
+        match self.fault.enveloped() {
+            // The wrong kind has no protobuf message, so that only the envelope contains it.
+            Some(enveloped) => Ok(enveloped(&encode(&versioned, self.representation)?)),
+            None => encode(&with_fault(versioned, self.fault), self.representation),
         }
     }
 
-    /// The object in the version that was asked for.
+    /// Returns the object in the requested version.
     pub(crate) fn versioned(&self, object: &Stored) -> Value {
         convert::from_stored(object, &self.resource)
     }
 
-    /// The object in the form that was asked for; not for tables.
+    /// Returns the object in the requested form, except for tables.
     pub(crate) fn value(&self, object: &Stored) -> Value {
         let versioned = match self.representation.form {
-            Form::Metadata => self.metadata_of(&object.value()),
+            ObjectForm::Metadata => self.metadata_of(&object.value()),
             _ => self.versioned(object),
         };
-        twisted(versioned, self.twist)
+        with_fault(versioned, self.fault)
     }
 
-    /// One object as a whole answer.
+    /// Encodes an object as a response.
     pub(crate) fn answer(&self, object: &Stored) -> Result<Bytes> {
         if self.is_direct() && self.is_current(object) {
             let mut out = object.json().to_vec();
@@ -108,16 +108,16 @@ impl View {
             return self.protobuf(object);
         }
         let value = match self.representation.form {
-            Form::Table => self.sheet(|sheet| sheet.single(&self.versioned(object))),
+            ObjectForm::Table => self.table(|builder| builder.single(&self.versioned(object))),
             _ => self.value(object),
         };
         encode(&value, self.representation)
     }
 
-    /// An answer that has no stored object, such as a dry run or a review.
+    /// Encodes a response without a stored object, for example of a dry run or a review.
     pub(crate) fn answer_value(&self, value: &Value) -> Result<Bytes> {
         let value = match self.representation.form {
-            Form::Metadata => &self.metadata_of(value),
+            ObjectForm::Metadata => &self.metadata_of(value),
             _ => value,
         };
         encode(value, self.representation)
@@ -130,7 +130,7 @@ impl View {
         partial_metadata(group, version, kind, object, "v1")
     }
 
-    /// What prints the resource as a table, if anything does.
+    /// Returns the printer for tables of the resource, if it has one.
     pub(crate) fn printer(&self) -> Option<Printer<'_>> {
         let Resource {
             group, version, kind, ..
@@ -143,24 +143,22 @@ impl View {
         }
     }
 
-    /// The scale of an object as a whole answer.
+    /// Encodes the scale of an object as a response.
     pub(crate) fn scale_answer(&self, scale: &Value) -> Result<Bytes> {
-        if self.representation.form != Form::Table {
+        if self.representation.form != ObjectForm::Table {
             return self.answer_value(scale);
         }
         let printer = match self.resource.custom() {
             Some(_) => Some(Printer::custom(Columns::custom_scale())),
             None => Printer::built_in("autoscaling", "v1", "Scale"),
         };
-        let sheet = printer.map(|printer| self.sheet_of(printer));
-        encode(
-            &sheet.map_or(Value::Null, |sheet| sheet.single(scale)),
-            self.representation,
-        )
+        let builder = printer.map(|printer| self.table_builder(printer));
+        let table = builder.map_or(Value::Null, |builder| builder.single(scale));
+        encode(&table, self.representation)
     }
 
-    fn sheet_of<'a>(&self, printer: Printer<'a>) -> Sheet<'a> {
-        Sheet {
+    fn table_builder<'a>(&self, printer: Printer<'a>) -> TableBuilder<'a> {
+        TableBuilder {
             printer,
             include: self.include,
             meta_version: self.representation.table_version,
@@ -168,13 +166,13 @@ impl View {
         }
     }
 
-    /// A table; kinds without one have been refused before.
-    pub(crate) fn sheet(&self, fill: impl FnOnce(&Sheet<'_>) -> Value) -> Value {
+    /// Builds a table. Requests for tables of kinds without a printer were rejected before.
+    pub(crate) fn table(&self, build: impl FnOnce(&TableBuilder<'_>) -> Value) -> Value {
         self.printer()
-            .map_or(Value::Null, |printer| fill(&self.sheet_of(printer)))
+            .map_or(Value::Null, |printer| build(&self.table_builder(printer)))
     }
 
-    /// A watch event as it goes over the wire. `first` is whether it is the first of its watch.
+    /// Encodes a watch event in one or two parts. `first` is whether it is the first of its watch.
     pub(crate) fn event(
         &self,
         kind: EventKind,
@@ -194,13 +192,13 @@ impl View {
             return Ok((None, frame(kind.name(), &self.protobuf(object)?)));
         }
         let value = match self.representation.form {
-            Form::Table => self.sheet(|sheet| sheet.event(&self.versioned(object), first)),
+            ObjectForm::Table => self.table(|builder| builder.event(&self.versioned(object), first)),
             _ => self.value(object),
         };
         Ok((None, event(kind.name(), &value)))
     }
 
-    /// A bookmark at a revision, perhaps the one that ends the initial events.
+    /// Encodes a bookmark at a revision. `ends_initial_events` marks the end of the initial events.
     pub(crate) fn bookmark(&self, revision: u64, ends_initial_events: bool, first: bool) -> Result<Bytes> {
         let mut metadata = json!({ "resourceVersion": revision.to_string() });
         if ends_initial_events {
@@ -208,14 +206,14 @@ impl View {
         }
         let bare = json!({ "kind": self.resource.kind, "apiVersion": self.resource.api_version(), "metadata": metadata });
         let object = match self.representation.form {
-            Form::Object | Form::Discovery => bare,
-            Form::Metadata => self.metadata_of(&bare),
-            Form::Table => self.sheet(|sheet| sheet.event(&bare, first)),
+            ObjectForm::Object | ObjectForm::Discovery => bare,
+            ObjectForm::Metadata => self.metadata_of(&bare),
+            ObjectForm::Table => self.table(|builder| builder.event(&bare, first)),
         };
         self.special_event("BOOKMARK", &object)
     }
 
-    /// An event that is not about a stored object: a bookmark or an error.
+    /// Encodes an event without a stored object: a bookmark or an error.
     pub(crate) fn special_event(&self, kind: &str, object: &Value) -> Result<Bytes> {
         if self.is_protobuf() {
             return Ok(frame(kind, &encode(object, self.representation)?));
@@ -224,7 +222,7 @@ impl View {
     }
 }
 
-/// A watch event in protobuf.
+/// Encodes a watch event as protobuf.
 fn frame(kind: &str, object: &[u8]) -> Bytes {
     WatchEvent {
         event_type: kind,
@@ -234,12 +232,12 @@ fn frame(kind: &str, object: &[u8]) -> Bytes {
     .into()
 }
 
-/// A watch event of one line.
+/// Encodes a watch event as a line of JSON.
 fn event(kind: &str, object: &Value) -> Bytes {
     format!("{{\"type\":\"{kind}\",\"object\":{object}}}\n").into()
 }
 
-/// The table that a fault puts in the place of objects.
+/// Returns the table that a fault returns instead of objects.
 pub(super) fn unwanted_table(metadata: &Value) -> Value {
     json!({
         "kind": "Table",
@@ -250,37 +248,37 @@ pub(super) fn unwanted_table(metadata: &Value) -> Value {
     })
 }
 
-impl ObjectTwist {
-    /// What a fault makes of an object or list in protobuf, if it is about what that is called.
+impl ObjectFault {
+    /// Returns the function that changes the envelope of an object or list in protobuf, if the fault changes its kind.
     pub(super) fn enveloped(self) -> Option<fn(&[u8]) -> Bytes> {
         match self {
-            ObjectTwist::WrongKind => Some(|bytes| {
+            ObjectFault::WrongKind => Some(|bytes| {
                 let raw = Envelope::parse(bytes).map_or(&[][..], |envelope| envelope.raw);
                 Envelope::new("wrong.example/v1", "Wrong", raw).to_bytes().into()
             }),
-            ObjectTwist::Table => Some(|_| Envelope::new("meta.k8s.io/v1", "Table", b"").to_bytes().into()),
-            ObjectTwist::None | ObjectTwist::NoMetadata | ObjectTwist::Oversized(_) => None,
+            ObjectFault::Table => Some(|_| Envelope::new("meta.k8s.io/v1", "Table", b"").to_bytes().into()),
+            ObjectFault::None | ObjectFault::NoMetadata | ObjectFault::Oversized(_) => None,
         }
     }
 }
 
-/// What a fault makes of an object.
-fn twisted(mut object: Value, twist: ObjectTwist) -> Value {
-    match twist {
-        ObjectTwist::None => {}
-        ObjectTwist::WrongKind => {
+/// Applies a fault to an object.
+fn with_fault(mut object: Value, fault: ObjectFault) -> Value {
+    match fault {
+        ObjectFault::None => {}
+        ObjectFault::WrongKind => {
             object["kind"] = "Wrong".into();
             object["apiVersion"] = "wrong.example/v1".into();
         }
-        ObjectTwist::NoMetadata => {
+        ObjectFault::NoMetadata => {
             if let Some(fields) = object.as_object_mut() {
                 fields.remove("metadata");
             }
         }
-        ObjectTwist::Table => {
+        ObjectFault::Table => {
             object = unwanted_table(&json!({}));
         }
-        ObjectTwist::Oversized(bytes) => {
+        ObjectFault::Oversized(bytes) => {
             object["metadata"]["annotations"]["kube-embedded/padding"] = "x".repeat(bytes).into();
         }
     }

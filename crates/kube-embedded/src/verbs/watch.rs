@@ -1,4 +1,4 @@
-//! Following a collection: a cursor on its history, turned into a stream of events.
+//! Watches: a cursor on the history of a collection, converted to a stream of events.
 
 use std::io;
 use std::sync::Arc;
@@ -9,29 +9,29 @@ use tokio::sync::watch;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
-use super::options::{ListOptions, Moment};
+use super::options::{ListOptions, RequestedVersion};
 use super::view::View;
 use crate::api::{Registry, Resource};
 use crate::cluster::Cluster;
-use crate::faults::{Ending, Twist};
+use crate::faults::{ResponseFaults, WatchEnd};
 use crate::request::ObjectPath;
 use crate::response::{Body, Chunks, broken_off};
-use crate::select::Selection;
+use crate::select::Selectors;
 use crate::status::{FieldError, Result, Status};
-use crate::store::{Change, EventKind, Forgotten, Key, Listed, Listening, Stored};
+use crate::store::{EventKind, HistoryCompacted, HistoryEntry, Key, RevisionReceiver, Snapshot, Stored};
 
-/// Opens a watch. Errors are those that are answered instead of a stream.
+/// Opens a watch. Errors are responses without a stream.
 pub(crate) fn watch(
     cluster: &Arc<Cluster>,
     path: &ObjectPath,
     mut options: ListOptions,
     view: View,
-    twist: Twist,
+    faults: ResponseFaults,
 ) -> Result<Body> {
-    if twist.ignore_streaming_list {
+    if faults.ignore_streaming_list {
         options.send_initial_events = None;
     }
-    if twist.no_streaming_list && options.send_initial_events.is_some() {
+    if faults.no_streaming_list && options.send_initial_events.is_some() {
         let why = "sendInitialEvents is forbidden for watch unless the WatchList feature gate is enabled";
         let error = FieldError::forbidden("sendInitialEvents", why);
         return Err(Status::invalid("meta.k8s.io", "ListOptions", "", &[error]));
@@ -41,7 +41,7 @@ pub(crate) fn watch(
         .unwrap_or_else(|| 1800 + cluster.random_below(1800));
     let now = Instant::now();
     let requested = path.namespace.as_deref();
-    let other = twist.other_namespace(requested);
+    let other = faults.other_namespace(requested);
     let is_list = options.send_initial_events == Some(true);
     let watcher = Watcher {
         changed: cluster.store.subscribe(&path.resource.collection),
@@ -51,12 +51,12 @@ pub(crate) fn watch(
         namespace: other.or(requested).map(str::to_owned),
         requested_namespace: path.namespace.clone(),
         // A bookmark of another namespace would hide changes of the requested one.
-        bookmarks: options.bookmarks && !twist.no_bookmarks && (is_list || other.is_none()),
-        selection: options.selection,
+        bookmarks: options.bookmarks && !faults.no_bookmarks && (is_list || other.is_none()),
+        selectors: options.selectors,
         view,
-        twist,
+        faults,
         phase: Phase::Open {
-            moment: options.moment,
+            version: options.version,
             send_initial_events: options.send_initial_events,
         },
         cursor: 0,
@@ -79,62 +79,62 @@ pub(crate) fn watch(
 struct Watcher {
     cluster: Arc<Cluster>,
     connections: CancellationToken,
-    changed: Listening,
-    /// Of a custom kind: what is served.
+    changed: RevisionReceiver,
+    /// The served kinds, for a watch of a custom kind.
     registry: Option<watch::Receiver<Arc<Registry>>>,
     /// The namespace whose objects are sent: the requested one, or another because of a fault.
     namespace: Option<String>,
     requested_namespace: Option<String>,
-    selection: Selection,
+    selectors: Selectors,
     view: View,
-    twist: Twist,
+    faults: ResponseFaults,
     bookmarks: bool,
     phase: Phase,
-    /// Everything up to this revision has been sent or passed over.
+    /// All changes up to this revision have been sent or skipped.
     cursor: u64,
     deadline: Instant,
     next_bookmark: Instant,
     /// The bookmark shortly before the deadline has been sent.
     last_bookmark_sent: bool,
-    /// A bookmark is to be sent as soon as there is nothing else to send.
+    /// Send a bookmark when there are no more changes.
     bookmark_due: bool,
-    /// Events so far, bookmarks included.
+    /// Number of sent events, including bookmarks.
     sent: usize,
-    /// Events on their way.
+    /// Bytes to send.
     out: Chunks,
 }
 
 enum Phase {
-    /// Nothing has been looked at yet.
+    /// The watch has not started.
     Open {
-        moment: Moment,
+        version: RequestedVersion,
         send_initial_events: Option<bool>,
     },
-    /// The objects that are there already.
+    /// Sends the existing objects.
     Initial {
         objects: std::vec::IntoIter<Arc<Stored>>,
         bookmark: bool,
     },
-    /// What happens from now on.
+    /// Sends changes.
     Following,
-    /// Open, but silent for ever.
+    /// Stays open without sending anything.
     Silent,
-    /// What is in `out` is sent, then the stream ends cleanly.
+    /// Ends the stream after sending `out`.
     Closing,
-    /// What is in `out` is sent, then the connection breaks.
+    /// Breaks the connection after sending `out`.
     Breaking,
     Ended,
 }
 
-/// How long before its end a watch gets a last bookmark.
+/// How long before its end a watch sends a last bookmark.
 const LAST_BOOKMARK: Duration = Duration::from_secs(2);
-/// How long a watch goes on after its kind is no longer served.
-const TAKEN_DOWN: Duration = Duration::from_secs(1);
-/// Initial objects made into events at once.
+/// How long a watch continues when its kind is no longer served.
+const UNSERVED_GRACE_PERIOD: Duration = Duration::from_secs(1);
+/// Number of initial objects that are converted at once.
 const INITIAL_BATCH: usize = 128;
 
 impl Watcher {
-    /// The next bytes of the stream.
+    /// Returns the next bytes of the stream.
     async fn next(&mut self) -> Option<io::Result<Bytes>> {
         loop {
             if self.connections.is_cancelled() && !matches!(self.phase, Phase::Ended) {
@@ -149,11 +149,11 @@ impl Watcher {
             }
             match std::mem::replace(&mut self.phase, Phase::Ended) {
                 Phase::Open {
-                    moment,
+                    version,
                     send_initial_events,
-                } => self.open(moment, send_initial_events).await,
-                Phase::Initial { objects, bookmark } => self.initial(objects, bookmark),
-                Phase::Following => self.follow().await,
+                } => self.open(version, send_initial_events).await,
+                Phase::Initial { objects, bookmark } => self.send_initial(objects, bookmark),
+                Phase::Following => self.send_changes().await,
                 Phase::Silent => {
                     self.phase = Phase::Silent;
                     self.connections.cancelled().await;
@@ -165,64 +165,67 @@ impl Watcher {
         }
     }
 
-    /// Decides where the watch begins.
-    async fn open(&mut self, moment: Moment, send_initial_events: Option<bool>) {
+    /// Determines the first revision and phase.
+    async fn open(&mut self, version: RequestedVersion, send_initial_events: Option<bool>) {
         if self.ends_here() {
             return;
         }
-        let wants_initial = match (send_initial_events, moment) {
+        let wants_initial = match (send_initial_events, version) {
             (Some(wanted), _) => wanted,
-            (None, Moment::Newest | Moment::Any) => true,
+            (None, RequestedVersion::Newest | RequestedVersion::Any) => true,
             (None, _) => false,
         };
         if !wants_initial {
-            self.cursor = match moment {
-                Moment::NotOlderThan(revision) | Moment::Exact(revision) => revision,
-                Moment::Newest | Moment::Any => self.cluster.store.revision(),
+            self.cursor = match version {
+                RequestedVersion::NotOlderThan(revision) | RequestedVersion::Exact(revision) => revision,
+                RequestedVersion::Newest | RequestedVersion::Any => self.cluster.store.revision(),
             };
             self.phase = Phase::Following;
-            if let Err(Forgotten(oldest)) = self
+            if let Err(HistoryCompacted(oldest)) = self
                 .cluster
                 .store
-                .remembers(&self.view.resource.collection, self.cursor)
+                .check_history(&self.view.resource.collection, self.cursor)
             {
                 self.fail(&Status::too_old(self.cursor, oldest + 1));
             }
             return;
         }
-        if let Moment::NotOlderThan(revision) | Moment::Exact(revision) = moment {
+        if let RequestedVersion::NotOlderThan(revision) | RequestedVersion::Exact(revision) = version {
             let patience = self.cluster.settings.too_large_wait;
-            if !self.cluster.store.reached(revision, patience).await {
+            if !self.cluster.store.wait_for_revision(revision, patience).await {
                 self.fail(&Status::too_large(revision, self.cluster.store.revision()));
                 return;
             }
         }
-        let listed = self.initial_objects();
-        self.cursor = listed.revision;
+        let snapshot = self.initial_objects();
+        self.cursor = snapshot.revision;
         let bookmark = send_initial_events == Some(true) && self.bookmarks;
         self.phase = Phase::Initial {
-            objects: listed.objects.into_iter(),
+            objects: snapshot.objects.into_iter(),
             bookmark,
         };
     }
 
-    /// Lists the objects that the watch begins with.
-    fn initial_objects(&mut self) -> Listed {
+    /// Lists the initial objects.
+    fn initial_objects(&mut self) -> Snapshot {
         let (store, collection) = (&self.cluster.store, &self.view.resource.collection);
-        let listed = store.list(collection, Key::range(self.namespace.as_deref()));
-        let is_empty = !listed.objects.iter().any(|object| self.selection.matches(object));
+        let snapshot = store.list(collection, Key::range(self.namespace.as_deref()));
+        let is_empty = !snapshot
+            .objects
+            .iter()
+            .any(|object| self.selectors.matches(object));
         if !is_empty || self.namespace == self.requested_namespace {
-            return listed;
+            return snapshot;
         }
-        // A client cannot tell an empty list of one namespace from that of another.
+        // Clients cannot distinguish an empty list of the other namespace from one of the requested namespace.
         self.namespace.clone_from(&self.requested_namespace);
         store.list(collection, Key::range(self.namespace.as_deref()))
     }
 
-    /// Sends some of the objects that are there already.
-    fn initial(&mut self, mut objects: std::vec::IntoIter<Arc<Stored>>, bookmark: bool) {
+    /// Sends a batch of the initial objects.
+    fn send_initial(&mut self, mut objects: std::vec::IntoIter<Arc<Stored>>, bookmark: bool) {
         for object in objects.by_ref().take(INITIAL_BATCH) {
-            if self.selection.matches(&object) && !self.emit(EventKind::Added, &object) {
+            if self.selectors.matches(&object) && !self.emit(EventKind::Added, &object) {
                 return;
             }
         }
@@ -236,32 +239,32 @@ impl Watcher {
         }
     }
 
-    /// Sends what has changed, or waits for a change, a bookmark or the end.
-    async fn follow(&mut self) {
-        self.changed.catch_up();
-        let following = match self
+    /// Sends changes, or waits for a change, a bookmark or the end.
+    async fn send_changes(&mut self) {
+        self.changed.mark_seen();
+        let batch = match self
             .cluster
             .store
-            .follow(&self.view.resource.collection, self.cursor)
+            .changes_after(&self.view.resource.collection, self.cursor)
         {
-            Ok(following) => following,
-            Err(Forgotten(oldest)) => {
+            Ok(batch) => batch,
+            Err(HistoryCompacted(oldest)) => {
                 self.fail(&Status::too_old(self.cursor, oldest + 1));
                 return;
             }
         };
         self.phase = Phase::Following;
-        if !following.changes.is_empty() {
-            for change in &following.changes {
-                if !self.pass_on(change) {
+        if !batch.changes.is_empty() {
+            for change in &batch.changes {
+                if !self.send_change(change) {
                     return;
                 }
             }
-            self.cursor = following.cursor;
+            self.cursor = batch.cursor;
             return;
         }
-        self.cursor = following.cursor;
-        // A watch from a version that is not there yet stays silent until it is: nothing can be vouched for.
+        self.cursor = batch.cursor;
+        // A bookmark before the requested version would be wrong.
         if std::mem::take(&mut self.bookmark_due) && self.cursor <= self.cluster.store.revision() {
             self.emit_bookmark(false);
             return;
@@ -277,13 +280,13 @@ impl Watcher {
             () = self.connections.cancelled() => {}
             changed = self.changed.changed() => {
                 if changed.is_err() {
-                    // The collection itself is gone: the store was put back to a backup.
+                    // The store was restored from a backup.
                     self.phase = Phase::Breaking;
                 }
             }
             () = unserved(&mut self.registry, &self.view.resource) => {
                 self.registry = None;
-                self.deadline = self.deadline.min(Instant::now() + TAKEN_DOWN);
+                self.deadline = self.deadline.min(Instant::now() + UNSERVED_GRACE_PERIOD);
                 self.last_bookmark_sent = true;
             }
             () = tokio::time::sleep_until(self.deadline.min(next_bookmark)) => {
@@ -294,24 +297,24 @@ impl Watcher {
                 }
                 self.last_bookmark_sent |= now >= last_bookmark;
                 self.next_bookmark = now + self.cluster.settings.bookmark_interval;
-                // Only what has been looked at may be vouched for, so there is another look before the bookmark.
+                // Send pending changes first: the bookmark must not skip any.
                 self.bookmark_due = true;
             }
         }
     }
 
-    /// Sends what a change means to this watch. Says whether the watch goes on.
-    fn pass_on(&mut self, change: &Change) -> bool {
+    /// Sends a change if it matches. Returns whether the watch continues.
+    fn send_change(&mut self, change: &HistoryEntry) -> bool {
         if !self.is_in_namespace(&change.object.key) {
             return true;
         }
         let was = change
             .previous
             .as_ref()
-            .is_some_and(|p| self.selection.matches(p));
-        let is = change.kind != EventKind::Deleted && self.selection.matches(&change.object);
+            .is_some_and(|p| self.selectors.matches(p));
+        let is = change.kind != EventKind::Deleted && self.selectors.matches(&change.object);
         let is_seen = was || is;
-        if is_seen && self.twist.lose.take_if(|after| self.sent >= *after).is_some() {
+        if is_seen && self.faults.lose.take_if(|after| self.sent >= *after).is_some() {
             return true;
         }
         match (was, is) {
@@ -322,7 +325,8 @@ impl Watcher {
                 self.emit(EventKind::Deleted, &change.object)
             }
             (true, false) => match &change.previous {
-                // The object no longer matches: to this watch it is deleted, in the state it last knew.
+                // To this watch, an object that no longer matches is deleted. The event contains its last matching
+                // state.
                 Some(previous) => self.emit(EventKind::Deleted, &previous.at_revision(change.revision())),
                 None => true,
             },
@@ -343,7 +347,7 @@ impl Watcher {
                 return false;
             }
         };
-        if self.twist.duplicate && !self.emit_line(prefix.clone(), line.clone()) {
+        if self.faults.duplicate && !self.emit_line(prefix.clone(), line.clone()) {
             return false;
         }
         self.emit_line(prefix, line)
@@ -361,9 +365,9 @@ impl Watcher {
         }
     }
 
-    /// Sends one event, unless a fault ends the watch here. Says whether the watch goes on.
+    /// Sends an event, unless a fault ends the watch. Returns whether the watch continues.
     fn emit_line(&mut self, prefix: Option<Bytes>, line: Bytes) -> bool {
-        if let Some((after, ending)) = self.twist.ending
+        if let Some((after, ending)) = self.faults.ending
             && self.sent >= after
         {
             let event = [prefix.unwrap_or_default(), line].concat();
@@ -376,10 +380,10 @@ impl Watcher {
         !self.ends_here()
     }
 
-    /// Ends the watch if a fault wants that after the events so far. A cut needs another event to be in the middle of.
+    /// Ends the watch if a fault requires that now. A cut happens within the next event instead.
     fn ends_here(&mut self) -> bool {
-        match self.twist.ending {
-            Some((after, ending)) if self.sent >= after && ending != Ending::Cut => {
+        match self.faults.ending {
+            Some((after, ending)) if self.sent >= after && ending != WatchEnd::Cut => {
                 self.end(ending, &[]);
                 true
             }
@@ -387,27 +391,27 @@ impl Watcher {
         }
     }
 
-    /// Ends the watch as a fault wants it.
-    fn end(&mut self, ending: Ending, next: &[u8]) {
+    /// Ends the watch as a fault requires.
+    fn end(&mut self, ending: WatchEnd, next: &[u8]) {
         self.phase = match ending {
-            Ending::Close => Phase::Closing,
-            Ending::Silence => Phase::Silent,
-            Ending::Cut => {
+            WatchEnd::Close => Phase::Closing,
+            WatchEnd::Silence => Phase::Silent,
+            WatchEnd::Cut => {
                 self.out.extend(&next[..next.len() / 2]);
                 Phase::Breaking
             }
-            Ending::BrokenJson => {
+            WatchEnd::BrokenJson => {
                 self.out.extend(b"{\"type\":\"ADDED\",\"object\":{\"kind\":]}\n");
                 Phase::Closing
             }
-            Ending::Expired => return self.fail(&Status::expired("too old resource version")),
-            Ending::Error => return self.fail(&Status::internal("something went wrong on purpose")),
+            WatchEnd::Expired => return self.fail(&Status::expired("too old resource version")),
+            WatchEnd::Error => return self.fail(&Status::internal("something went wrong on purpose")),
         };
     }
 
     /// Ends the watch with an ERROR event.
     fn fail(&mut self, status: &Status) {
-        // A status can always be encoded. If it could not, the watch would end without it.
+        // Statuses can always be encoded; otherwise the watch ends without the event.
         if let Ok(line) = self.view.special_event("ERROR", &status.to_json()) {
             self.out.extend(&line);
         }
@@ -417,7 +421,8 @@ impl Watcher {
 
 /// Waits until a custom kind is no longer served in its version.
 ///
-/// Cancel safety: a dropped wait has missed nothing.
+/// # Cancel safety
+/// Cancel safe: nothing is lost if the future is dropped.
 async fn unserved(registry: &mut Option<watch::Receiver<Arc<Registry>>>, resource: &Resource) {
     if let Some(registry) = registry {
         let is_gone = |registry: &Arc<Registry>| {

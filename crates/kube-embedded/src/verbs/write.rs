@@ -6,6 +6,8 @@ use jiff::Timestamp;
 use serde_json::{Value, json};
 
 use super::list::find;
+use super::policies::{Checked, Origin, Warnings, check_change, check_policies, sent_options};
+use crate::admission::Operation;
 use crate::api::Resource;
 use crate::auth::{RBAC_GROUP, RoleWrite, User, aggregated_rules, check_escalation};
 use crate::cluster::Cluster;
@@ -20,7 +22,7 @@ use crate::request::{FieldValidation, ObjectPath, Query};
 use crate::schema::decode::strict_failure;
 use crate::services;
 use crate::status::{FieldError, Result, Status, Subject};
-use crate::store::{EventKind, Key, Stale, Stored, Write};
+use crate::store::{EventKind, Key, StaleRevision, Stored, Write};
 use crate::timestamp::timestamp;
 
 /// How a write is to be done.
@@ -30,13 +32,19 @@ pub(crate) struct WriteOptions {
     pub(crate) validation: FieldValidation,
     /// Who is recorded as the owner of what changes.
     pub(crate) manager: String,
-    /// The user, if the request was authorized.
-    pub(crate) user: Option<Arc<User>>,
+    /// The request, if a client sent it.
+    pub(crate) origin: Option<Origin>,
 }
 
 impl WriteOptions {
     /// Reads the query of a write; `options` is the option type named in errors.
-    pub(crate) fn parse(query: &Query, options: &str, user_agent: &str) -> Result<WriteOptions> {
+    pub(crate) fn parse(
+        query: &Query,
+        options: &str,
+        user_agent: &str,
+        user: Option<Arc<User>>,
+        warnings: Warnings,
+    ) -> Result<WriteOptions> {
         let dry_run = query.dry_run(options)?;
         let validation = FieldValidation::parse(query, options)?;
         let manager = match query.text("fieldManager") {
@@ -53,8 +61,25 @@ impl WriteOptions {
             dry_run,
             validation,
             manager,
-            user: None,
+            origin: Some(Origin {
+                user,
+                options: sent_options(query),
+                warnings,
+            }),
         })
+    }
+
+    /// Returns the user, if the request was authorized.
+    pub(super) fn user(&self) -> Option<&User> {
+        self.origin.as_ref()?.user.as_deref()
+    }
+
+    /// Returns the options of a write that follows from the request. No policy applies to it.
+    pub(super) fn of_server(&self) -> WriteOptions {
+        WriteOptions {
+            origin: None,
+            ..self.clone()
+        }
     }
 }
 
@@ -75,7 +100,7 @@ pub(crate) enum WriteResult {
     Unstored(Box<Value>),
 }
 
-/// How often a change is tried again when the object changes meanwhile.
+/// Maximum number of attempts of a change if others change the object concurrently.
 const TRIES: usize = 100;
 
 /// Creates an object from the body of a request.
@@ -132,7 +157,7 @@ pub(crate) fn create_object(
     }
     resource.default(&mut object);
     check_grants(cluster, resource, None, &object, options)?;
-    // Nobody comes to own what nobody can set.
+    // Fields that requests cannot set are not owned.
     remove(
         &mut object["metadata"],
         &["deletionTimestamp", "deletionGracePeriodSeconds"],
@@ -154,6 +179,17 @@ pub(crate) fn create_object(
         object["status"] = crd::initial_status(&object);
     }
     let key = key_of(resource, &object);
+    let checked = Checked {
+        operation: Operation::Create,
+        resource,
+        subresource: None,
+        namespace: key.namespace(),
+        name: key.name(),
+        object: Some(&object),
+        old: None,
+        dry_run: options.dry_run,
+    };
+    check_policies(cluster, options.origin.as_ref(), &checked)?;
     if let Some(there) = cluster.store.get(&resource.collection, &key) {
         return Err(exists(resource, &key, generated, there.deleting));
     }
@@ -161,7 +197,7 @@ pub(crate) fn create_object(
         return Ok(WriteResult::Unstored(Box::new(object)));
     }
     let stored = commit(cluster, resource, key.clone(), None, EventKind::Added, object)
-        .map_err(|Stale| exists(resource, &key, generated, false))?;
+        .map_err(|StaleRevision| exists(resource, &key, generated, false))?;
     Ok(WriteResult::Stored(stored))
 }
 
@@ -205,8 +241,8 @@ pub(crate) fn update(
     })
 }
 
-/// Changes an object by what `propose` makes of its current state (in the version of the request), again and again
-/// while others change it meanwhile.
+/// Replaces an object by the result of `propose`, which gets the current object in the version of the request. Retries
+/// if others change the object concurrently.
 pub(crate) fn change_object(
     cluster: &Cluster,
     path: &ObjectPath,
@@ -247,7 +283,7 @@ fn try_change(
     keep_metadata(old, &mut new);
     resource.default(&mut new);
     check_grants(cluster, resource, Some(old), &new, options)?;
-    // These doors have done their own preparation; to the rules they are like the main one or beyond them.
+    // Requests to these subresources have already prepared the object.
     match path.subresource.as_deref() {
         Some("finalize" | "binding") => {}
         Some("scale") => resource.prepare_for_update(old, &mut new, None),
@@ -271,6 +307,7 @@ fn try_change(
     if resource.is("apiextensions.k8s.io", "CustomResourceDefinition") && path.subresource.is_none() {
         new["status"] = crd::updated_status(&new, old);
     }
+    check_change(cluster, path, options, old, &new)?;
     let finished = is_finished(&new);
     if new == *old && !finished {
         return Ok(WriteResult::Stored(current.clone()));
@@ -282,16 +319,16 @@ fn try_change(
     if finished {
         // The last state is answered at the version it had; the deletion has one of its own.
         commit(cluster, resource, key, expected, EventKind::Deleted, new.clone())
-            .map_err(|Stale| Retry::Yes)?;
+            .map_err(|StaleRevision| Retry::Yes)?;
         return Ok(WriteResult::Unstored(Box::new(new)));
     }
     match commit(cluster, resource, key, expected, EventKind::Modified, new) {
         Ok(stored) => Ok(WriteResult::Stored(stored)),
-        Err(Stale) => Err(Retry::Yes),
+        Err(StaleRevision) => Err(Retry::Yes),
     }
 }
 
-/// Writes an object, given in the version of `resource`, and sees to what follows from it.
+/// Stores an object in the version of `resource`, and performs the follow-up actions.
 pub(crate) fn commit(
     cluster: &Cluster,
     resource: &Resource,
@@ -299,7 +336,7 @@ pub(crate) fn commit(
     expected: Option<u64>,
     kind: EventKind,
     object: Value,
-) -> Result<Arc<Stored>, Stale> {
+) -> Result<Arc<Stored>, StaleRevision> {
     let (object, schema) = convert::to_stored(object, resource);
     let fields = resource.selectable_values(&object);
     let write = Write {
@@ -371,7 +408,7 @@ fn check_grants(
     new: &Value,
     options: &WriteOptions,
 ) -> Result<()> {
-    let Some(user) = &options.user else { return Ok(()) };
+    let Some(user) = options.user() else { return Ok(()) };
     if resource.group != RBAC_GROUP {
         return Ok(());
     }
@@ -436,7 +473,7 @@ fn record_owners(
     record_update(update, new);
 }
 
-/// Fields that a path does not write and through which nobody comes to own them.
+/// Returns the fields that requests to a path do not write. The requests do not own them.
 pub(crate) fn reset_fields(resource: &Resource, subresource: Option<&str>) -> FieldSet {
     let subresource = subresource.unwrap_or_default();
     match resource.custom() {
@@ -455,7 +492,7 @@ fn exists(resource: &Resource, key: &Key, generated: bool, deleting: bool) -> St
     }
     status
         .retry_after(1)
-        .adding(", the server was not able to generate a unique name for the object")
+        .with_detail(", the server was not able to generate a unique name for the object")
 }
 
 fn check_valid(

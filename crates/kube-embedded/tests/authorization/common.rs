@@ -1,4 +1,4 @@
-//! A server with RBAC, and what tests do with it.
+//! A server with RBAC, and helpers of tests.
 
 use std::fmt::Debug;
 
@@ -41,17 +41,17 @@ pub(crate) fn binding(kind: &str, role: &str, user: &str) -> Value {
     })
 }
 
-/// Returns one rule on resources of the core group.
+/// Returns a rule on resources of the core group.
 pub(crate) fn core(resources: &[&str], verbs: &[&str]) -> Value {
     json!([{ "apiGroups": [""], "resources": resources, "verbs": verbs }])
 }
 
-/// Sends a request and returns what is decoded from the response.
+/// Sends a request and decodes the response.
 pub(crate) async fn send(client: &Client, method: &str, path: &str, body: &Value) -> Result<Value, Error> {
     send_with(client, method, path, body, &[]).await
 }
 
-/// Like [`send`], with headers.
+/// Sends a request with headers and decodes the response.
 pub(crate) async fn send_with(
     client: &Client,
     method: &str,
@@ -77,7 +77,7 @@ pub(crate) async fn send_with(
     client.request(request.body(bytes).expect("a request")).await
 }
 
-/// Returns the code and message of a refusal.
+/// Returns the code and message of an error response.
 pub(crate) fn refusal<T: Debug>(outcome: Result<T, Error>) -> (u16, String) {
     match outcome {
         Err(Error::Api(status)) => (status.code, status.message.clone()),
@@ -85,7 +85,7 @@ pub(crate) fn refusal<T: Debug>(outcome: Result<T, Error>) -> (u16, String) {
     }
 }
 
-/// Returns the message of a refusal with 403.
+/// Returns the message of a 403.
 pub(crate) fn forbidden<T: Debug>(outcome: Result<T, Error>) -> String {
     let (code, message) = refusal(outcome);
     assert_eq!(code, 403, "{message}");

@@ -1,4 +1,4 @@
-//! Which requests are allowed, and what the others get.
+//! Allowed and forbidden requests.
 
 use futures::StreamExt as _;
 use k8s_openapi::api::core::v1::{ConfigMap, Pod};
@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use crate::common::{RBAC, binding, core, forbidden, refusal, role, send, server};
 
 #[tokio::test]
-async fn role_binding_allows_what_the_role_names_in_its_namespace() {
+async fn role_bindings_allow_the_rules_of_the_role_in_their_namespace() {
     let server = server([
         role("Role", "reader", &core(&["pods"], &["list", "watch"])),
         binding("RoleBinding", "Role/reader", "jane"),
@@ -56,7 +56,7 @@ async fn role_binding_allows_what_the_role_names_in_its_namespace() {
 }
 
 #[tokio::test]
-async fn refusal_is_the_status_of_the_real_server() {
+async fn forbidden_requests_get_the_status_of_the_real_server() {
     let server = server([]).await;
     let jane = server.client_as(&User::named("jane")).expect("a client");
     for (method, path, message, details) in [
@@ -151,7 +151,7 @@ async fn watch_is_authorized_when_it_opens() {
         Some("shop"),
         "watcher-jane"
     ));
-    // The one that is open goes on.
+    // The open watch continues.
     server
         .load([json!({ "apiVersion": "v1", "kind": "ConfigMap", "metadata": { "name": "a", "namespace": "shop" } })])
         .expect("an object");
@@ -161,7 +161,7 @@ async fn watch_is_authorized_when_it_opens() {
 }
 
 #[tokio::test]
-async fn built_in_roles_allow_what_users_expect() {
+async fn built_in_roles_grant_their_permissions() {
     let server = server([
         binding("RoleBinding", "ClusterRole/view", "viewer"),
         binding("RoleBinding", "ClusterRole/edit", "editor"),
@@ -214,7 +214,7 @@ async fn aggregated_roles_follow_the_roles_that_they_select() {
     send(&admin, "POST", &format!("{RBAC}/clusterroles"), &more)
         .await
         .expect("created");
-    // Allowed, and not there.
+    // Allowed, but missing.
     assert_eq!(refusal(send(&jane, "GET", widgets, &Value::Null).await).0, 404);
     let admins = server
         .object("clusterroles.rbac.authorization.k8s.io", None, "admin")
@@ -236,7 +236,7 @@ async fn aggregated_roles_follow_the_roles_that_they_select() {
 }
 
 #[tokio::test]
-async fn without_authorization_everyone_may_do_everything() {
+async fn without_rbac_all_requests_are_allowed() {
     let server = Server::start().await.expect("a server");
     let jane = server.client_as(&User::named("jane")).expect("a client");
     assert!(Api::<Pod>::all(jane).list(&ListParams::default()).await.is_ok());

@@ -34,7 +34,7 @@ fn refers(name: &str, role: &str) -> Value {
 }
 
 #[tokio::test]
-async fn user_cannot_grant_what_he_does_not_have() {
+async fn users_cannot_grant_permissions_that_they_lack() {
     let server = fixture().await;
     let jane = server
         .client_as(&User::named("jane").group("dev"))
@@ -60,7 +60,7 @@ async fn user_cannot_grant_what_he_does_not_have() {
     );
     send(&jane, "POST", &roles, &pods(&["get"]))
         .await
-        .expect("a role that she has the permissions of");
+        .expect("a role with permissions that she has");
     let refused = send(
         &jane,
         "PATCH",
@@ -121,7 +121,7 @@ async fn user_cannot_grant_what_he_does_not_have() {
     );
     send(&jane, "POST", &bindings, &refers("b", "Role/r"))
         .await
-        .expect("a binding of what she has");
+        .expect("a binding of permissions that she has");
 
     let aggregating = json!({
         "metadata": { "name": "c" }, "aggregationRule": { "clusterRoleSelectors": [{ "matchLabels": { "a": "b" } }] },
@@ -136,7 +136,7 @@ async fn user_cannot_grant_what_he_does_not_have() {
 }
 
 #[tokio::test]
-async fn escalate_and_bind_permit_to_grant_more() {
+async fn escalate_and_bind_allow_granting_more() {
     let server = fixture().await;
     let jane = server.client_as(&User::named("jane")).expect("a client");
     let more = json!([

@@ -1,4 +1,4 @@
-//! Who sends a request: clients, credentials, impersonation.
+//! Users of requests: clients, credentials, impersonation.
 
 use k8s_openapi::api::core::v1::Pod;
 use kube::api::{Api, ListParams};
@@ -9,10 +9,10 @@ use serde_json::{Value, json};
 
 use crate::common::{binding, core, forbidden, refusal, role, send, send_with, server};
 
-const WHO: &str = "/apis/authentication.k8s.io/v1/selfsubjectreviews";
+const SELF_SUBJECT_REVIEWS: &str = "/apis/authentication.k8s.io/v1/selfsubjectreviews";
 
-async fn who(client: &Client, headers: &[(&str, &str)]) -> Value {
-    let review = send_with(client, "POST", WHO, &json!({}), headers)
+async fn user_info(client: &Client, headers: &[(&str, &str)]) -> Value {
+    let review = send_with(client, "POST", SELF_SUBJECT_REVIEWS, &json!({}), headers)
         .await
         .expect("a review");
     review["status"]["userInfo"].clone()
@@ -30,7 +30,7 @@ async fn default_clients_are_the_administrator() {
     let admin =
         json!({ "username": "kubernetes-admin", "groups": ["system:masters", "system:authenticated"] });
     for client in [server.client().expect("a client"), server.direct_client()] {
-        assert_eq!(who(&client, &[]).await, admin);
+        assert_eq!(user_info(&client, &[]).await, admin);
         assert!(Api::<Pod>::all(client).list(&ListParams::default()).await.is_ok());
     }
     let kubeconfig = Kubeconfig::from_yaml(&server.kubeconfig()).expect("a kubeconfig");
@@ -38,7 +38,7 @@ async fn default_clients_are_the_administrator() {
         .await
         .expect("a config");
     assert_eq!(
-        who(&Client::try_from(config).expect("a client"), &[]).await,
+        user_info(&Client::try_from(config).expect("a client"), &[]).await,
         admin
     );
     server.stop().await;
@@ -59,7 +59,7 @@ async fn clients_of_users_have_their_names_and_groups() {
         server.client_as(&jane).expect("a client"),
         server.direct_client_as(&jane),
     ] {
-        assert_eq!(who(&client, &[]).await, expected);
+        assert_eq!(user_info(&client, &[]).await, expected);
     }
     let account = server.direct_client_as(&User::service_account("shop", "op"));
     let groups = json!([
@@ -68,24 +68,28 @@ async fn clients_of_users_have_their_names_and_groups() {
         "system:authenticated"
     ]);
     let expected = json!({ "username": "system:serviceaccount:shop:op", "groups": groups });
-    assert_eq!(who(&account, &[]).await, expected);
+    assert_eq!(user_info(&account, &[]).await, expected);
     server.stop().await;
 }
 
 #[tokio::test]
 async fn request_without_credentials_is_anonymous() {
     let server = server([]).await;
-    let nobody = with_token(&server, None);
+    let anonymous = with_token(&server, None);
     assert_eq!(
-        forbidden(Api::<Pod>::all(nobody.clone()).list(&ListParams::default()).await),
+        forbidden(
+            Api::<Pod>::all(anonymous.clone())
+                .list(&ListParams::default())
+                .await
+        ),
         "pods is forbidden: User \"system:anonymous\" cannot list resource \"pods\" in API group \"\" at the cluster scope"
     );
     assert!(
-        nobody.apiserver_version().await.is_ok(),
+        anonymous.apiserver_version().await.is_ok(),
         "granted by system:public-info-viewer"
     );
     assert_eq!(
-        forbidden(nobody.list_api_groups().await),
+        forbidden(anonymous.list_api_groups().await),
         "forbidden: User \"system:anonymous\" cannot get path \"/apis\""
     );
     server.stop().await;
@@ -127,15 +131,22 @@ async fn headers_impersonate_users_groups_and_accounts() {
         "username": "bob", "uid": "u1", "groups": ["a", "b", "system:authenticated"],
         "extra": { "acme.com/project": ["y"], "scopes": ["x"] },
     });
-    assert_eq!(who(&admin, &headers).await, expected);
-    let account = who(&admin, &[("Impersonate-User", "system:serviceaccount:shop:op")]).await;
+    assert_eq!(user_info(&admin, &headers).await, expected);
+    let account = user_info(&admin, &[("Impersonate-User", "system:serviceaccount:shop:op")]).await;
     let groups = json!([
         "system:serviceaccounts",
         "system:serviceaccounts:shop",
         "system:authenticated"
     ]);
     assert_eq!(account["groups"], groups);
-    let nameless = send_with(&admin, "POST", WHO, &json!({}), &[("Impersonate-Group", "a")]).await;
+    let nameless = send_with(
+        &admin,
+        "POST",
+        SELF_SUBJECT_REVIEWS,
+        &json!({}),
+        &[("Impersonate-Group", "a")],
+    )
+    .await;
     let why = "requested &user.DefaultInfo{Name:\"\", UID:\"\", Groups:[]string{\"a\"}, Extra:map[string][]string(nil)} \
                without impersonating a user name";
     assert_eq!(refusal(nameless), (400, why.to_owned()));

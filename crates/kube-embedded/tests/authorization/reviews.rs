@@ -1,4 +1,4 @@
-//! Reviews: who may do what.
+//! Reviews of permissions.
 
 use kube_embedded::User;
 use serde_json::{Value, json};
@@ -22,7 +22,7 @@ fn resource(verb: &str, namespace: &str) -> Value {
 }
 
 #[tokio::test]
-async fn self_subject_access_review_answers_from_the_policy() {
+async fn self_subject_access_reviews_use_the_policy() {
     let server = fixture().await;
     let reviews = format!("{AUTHORIZATION}/selfsubjectaccessreviews");
     let because = "RBAC: allowed by RoleBinding \"reader-jane/shop\" of Role \"reader\" to User \"jane\"";
@@ -71,7 +71,7 @@ async fn self_subject_access_review_answers_from_the_policy() {
 }
 
 #[tokio::test]
-async fn subject_access_reviews_are_about_other_users() {
+async fn subject_access_reviews_check_other_users() {
     let server = fixture().await;
     let reviews = format!("{AUTHORIZATION}/subjectaccessreviews");
     let jane = server.direct_client_as(&User::named("jane"));
@@ -90,7 +90,7 @@ async fn subject_access_reviews_are_about_other_users() {
         let answer = send(&proxy, "POST", &reviews, &question).await.expect("a review");
         assert_eq!(answer["status"]["allowed"], allowed, "{question}");
     }
-    let nobody = send(
+    let without_user = send(
         &proxy,
         "POST",
         &reviews,
@@ -99,7 +99,7 @@ async fn subject_access_reviews_are_about_other_users() {
     .await;
     let why = ".authorization.k8s.io \"\" is invalid: spec.user: Invalid value: \"\": at least one of user or group must be \
                specified";
-    assert_eq!(refusal(nobody), (422, why.to_owned()));
+    assert_eq!(refusal(without_user), (422, why.to_owned()));
 
     let local = format!("{AUTHORIZATION}/namespaces/shop/localsubjectaccessreviews");
     let admin = server.direct_client();

@@ -42,7 +42,7 @@ fn with_token(server: &Server, token: &str) -> Client {
     Client::try_from(config).expect("a client")
 }
 
-/// Returns the claims of a token, as clients do that parse it.
+/// Decodes the claims of a token, like clients that parse it.
 fn claims(token: &str) -> Value {
     use base64::Engine as _;
     let part = token.split('.').nth(1).expect("claims");
@@ -110,7 +110,7 @@ async fn token_of_an_account_has_the_permissions_of_the_account() {
         "pods is forbidden: User \"system:serviceaccount:shop:operator\" cannot list resource \"pods\" in API group \"\" in the \
          namespace \"other\""
     );
-    // The token ends with the account, also if one of the same name follows.
+    // The token becomes invalid with the deletion of its account, even if a new one has the same name.
     assert!(server.delete("serviceaccounts", Some("shop"), "operator"));
     assert_eq!(refusal(client.apiserver_version().await).0, 401);
     server.load([account("operator")]).expect("an account");
@@ -219,7 +219,7 @@ async fn token_is_bound_to_an_object_and_to_audiences() {
 }
 
 #[tokio::test]
-async fn invalid_token_requests_are_refused() {
+async fn invalid_token_requests_are_rejected() {
     let server = server([account("op")]).await;
     let seconds = |seconds: i64| TokenRequestSpec {
         expiration_seconds: Some(seconds),
@@ -256,7 +256,7 @@ async fn invalid_token_requests_are_refused() {
 }
 
 #[tokio::test]
-async fn token_review_tells_whose_token_it_is() {
+async fn token_reviews_return_the_user() {
     let server = server([account("op")]).await;
     let issued = token(&server, "op", TokenRequestSpec::default())
         .await

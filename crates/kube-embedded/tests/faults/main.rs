@@ -1,8 +1,8 @@
-//! Every fault and every switch of the server, seen from the wire.
+//! Faults and outages, observed by a client.
 
-mod answers;
-mod life;
+mod lifecycle;
+mod outages;
+mod responses;
 mod rules;
-mod switches;
 mod watches;
 mod wire;

@@ -1,13 +1,13 @@
-//! Which requests a rule is for, how often, and what is remembered of them.
+//! The requests that rules affect, and the record of requests.
 
 use http::Method;
 use kube_embedded::{Fault, On, Server, Verb};
 
-use crate::wire::{MAPS, STREAMING_LIST, Way, Wire, furnished, put, watch_from};
+use crate::wire::{MAPS, STREAMING_LIST, Transport, Wire, put, server_with_objects, watch_from};
 
 const OTHER: &str = "/api/v1/namespaces/kube-system/configmaps";
 
-/// Codes of requests to these paths.
+/// Returns the status codes of requests to these paths.
 async fn codes<const N: usize>(wire: &mut Wire, paths: [&str; N]) -> [u16; N] {
     let mut codes = [0; N];
     for (code, path) in codes.iter_mut().zip(paths) {
@@ -16,15 +16,15 @@ async fn codes<const N: usize>(wire: &mut Wire, paths: [&str; N]) -> [u16; N] {
     codes
 }
 
-async fn furnished_wire() -> (Server, Wire) {
-    let server = furnished().await;
-    let wire = Wire::connect(&server, Way::Http1).await;
+async fn server_and_wire() -> (Server, Wire) {
+    let server = server_with_objects().await;
+    let wire = Wire::connect(&server, Transport::Http1).await;
     (server, wire)
 }
 
 #[tokio::test]
-async fn once_and_times_count_the_requests_they_hit() {
-    let (server, mut wire) = furnished_wire().await;
+async fn once_and_times_count_affected_requests() {
+    let (server, mut wire) = server_and_wire().await;
     let once = server
         .faults()
         .add(On::list("configmaps").once(), Fault::unavailable());
@@ -43,8 +43,8 @@ async fn once_and_times_count_the_requests_they_hit() {
 }
 
 #[tokio::test]
-async fn after_lets_some_pass_first() {
-    let (server, mut wire) = furnished_wire().await;
+async fn after_skips_requests() {
+    let (server, mut wire) = server_and_wire().await;
     let rule = server
         .faults()
         .add(On::list("configmaps").after(2).once(), Fault::unavailable());
@@ -54,8 +54,8 @@ async fn after_lets_some_pass_first() {
 }
 
 #[tokio::test]
-async fn a_rule_keeps_to_its_namespace() {
-    let (server, mut wire) = furnished_wire().await;
+async fn a_rule_is_limited_to_its_namespace() {
+    let (server, mut wire) = server_and_wire().await;
     server.faults().add(
         On::list("configmaps").in_namespace("default"),
         Fault::unavailable(),
@@ -67,8 +67,8 @@ async fn a_rule_keeps_to_its_namespace() {
 }
 
 #[tokio::test]
-async fn a_rule_keeps_to_its_name() {
-    let (server, mut wire) = furnished_wire().await;
+async fn a_rule_is_limited_to_its_name() {
+    let (server, mut wire) = server_and_wire().await;
     server
         .faults()
         .add(On::get("configmaps").named("a"), Fault::not_found());
@@ -77,8 +77,8 @@ async fn a_rule_keeps_to_its_name() {
 }
 
 #[tokio::test]
-async fn a_rule_asks_the_request() {
-    let (server, mut wire) = furnished_wire().await;
+async fn a_rule_is_limited_by_a_predicate() {
+    let (server, mut wire) = server_and_wire().await;
     let paged = On::list("configmaps").when(|request| request.param("limit") == Some("2"));
     server.faults().add(paged, Fault::unavailable());
     let (two, three) = (format!("{MAPS}?limit=2"), format!("{MAPS}?limit=3"));
@@ -86,8 +86,8 @@ async fn a_rule_asks_the_request() {
 }
 
 #[tokio::test]
-async fn a_rule_keeps_to_its_verbs() {
-    let (server, mut wire) = furnished_wire().await;
+async fn a_rule_is_limited_to_its_verbs() {
+    let (server, mut wire) = server_and_wire().await;
     let one = format!("{MAPS}/a");
     let watch = watch_from(server.resource_version()).replace("600", "1");
     let lists = [
@@ -103,11 +103,11 @@ async fn a_rule_keeps_to_its_verbs() {
     ];
     for (on, expected) in lists {
         let name = format!("{on:?}");
-        // Only the head of the watch counts here: it is not read to its end.
+        // Only the head of the watch is read, because it has no end.
         let rule = server.faults().add(on, Fault::unavailable());
         let mut codes = Vec::new();
         for path in [MAPS, &one, &watch, "/version"] {
-            let mut wire = Wire::connect(&server, Way::Http2).await;
+            let mut wire = Wire::connect(&server, Transport::Http2).await;
             codes.push(
                 wire.send(Method::GET, path, &[], "")
                     .await
@@ -132,7 +132,11 @@ async fn a_rule_keeps_to_its_verbs() {
         (Method::DELETE, &one),
         (Method::DELETE, MAPS),
     ] {
-        assert_eq!(wire.ask(method.clone(), path, "{}").await.code, 503, "{method}");
+        assert_eq!(
+            wire.request_json(method.clone(), path, "{}").await.code,
+            503,
+            "{method}"
+        );
     }
     assert_eq!(rule.hits(), 5);
     rule.end();
@@ -144,8 +148,8 @@ async fn a_rule_keeps_to_its_verbs() {
 }
 
 #[tokio::test]
-async fn a_group_tells_resources_of_one_name_apart() {
-    let (server, mut wire) = furnished_wire().await;
+async fn a_group_distinguishes_resources_of_one_name() {
+    let (server, mut wire) = server_and_wire().await;
     server
         .faults()
         .add(On::list("events.events.k8s.io"), Fault::unavailable());
@@ -157,8 +161,8 @@ async fn a_group_tells_resources_of_one_name_apart() {
 }
 
 #[tokio::test]
-async fn a_script_is_played_request_by_request() {
-    let (server, mut wire) = furnished_wire().await;
+async fn a_script_has_one_fault_per_request() {
+    let (server, mut wire) = server_and_wire().await;
     let script = server.faults().script(
         On::list("configmaps"),
         [
@@ -185,8 +189,8 @@ async fn a_script_is_played_request_by_request() {
 }
 
 #[tokio::test]
-async fn a_rule_is_ended_and_all_are_cleared() {
-    let (server, mut wire) = furnished_wire().await;
+async fn rules_can_be_ended_and_cleared() {
+    let (server, mut wire) = server_and_wire().await;
     let rule = server.faults().add(On::list("configmaps"), Fault::unavailable());
     let other = server.faults().add(On::list("nodes"), Fault::unavailable());
     assert_eq!(codes(&mut wire, [MAPS, "/api/v1/nodes"]).await, [503, 503]);
@@ -198,11 +202,11 @@ async fn a_rule_is_ended_and_all_are_cleared() {
 }
 
 #[tokio::test]
-async fn requests_are_remembered_as_they_came() {
-    let server = furnished().await;
-    for (nth, way) in (1..).zip(Way::ALL) {
+async fn requests_are_recorded_in_order() {
+    let server = server_with_objects().await;
+    for (nth, transport) in (1..).zip(Transport::ALL) {
         server.forget_requests();
-        let mut wire = Wire::connect(&server, way).await;
+        let mut wire = Wire::connect(&server, transport).await;
         let path = format!("{MAPS}/a?pretty=true&x=%20y");
         let headers = [("user-agent", "tester/1"), ("accept", "application/yaml")];
         wire.send(Method::GET, &path, &headers, "")
@@ -228,7 +232,10 @@ async fn requests_are_remembered_as_they_came() {
             (one.user_agent.as_str(), one.accept.as_str()),
             ("tester/1", "application/yaml")
         );
-        assert_eq!((one.connection, one.http_version.as_str()), (nth, way.version()));
+        assert_eq!(
+            (one.connection, one.http_version.as_str()),
+            (nth, transport.version())
+        );
         assert_eq!(
             (one.status, one.subresource.as_deref(), one.faults.len()),
             (Some(200), None, 0)
@@ -243,9 +250,9 @@ async fn requests_are_remembered_as_they_came() {
 }
 
 #[tokio::test]
-async fn a_request_is_waited_for() {
-    let server = furnished().await;
-    let mut wire = Wire::connect(&server, Way::Https2).await;
+async fn wait_for_request_returns_recorded_and_new_requests() {
+    let server = server_with_objects().await;
+    let mut wire = Wire::connect(&server, Transport::Https2).await;
     let wanted = server.wait_for_request(|r| r.verb == Some(Verb::Watch) && r.status.is_some());
     let from = server.resource_version();
     let (seen, mut events) = tokio::join!(wanted, async { wire.watch(&watch_from(from)).await });

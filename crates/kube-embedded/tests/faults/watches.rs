@@ -1,4 +1,4 @@
-//! Faults of watches: cut, closed, silent, expired, repeated, without bookmarks.
+//! Faults of watches: cut, closed, silent, expired, duplicate events, no bookmarks.
 
 use std::time::Duration;
 
@@ -8,31 +8,33 @@ use kube::client::Body;
 use kube_embedded::{Fault, On};
 use serde_json::{Value, json};
 
-use crate::wire::{Events, MAPS, Next, STREAMING_LIST, Way, Wire, furnished, put, watch_from};
+use crate::wire::{
+    Events, MAPS, Next, STREAMING_LIST, Transport, Wire, put, server_with_objects, watch_from,
+};
 
 #[tokio::test]
 async fn a_watch_is_cut_in_the_middle_of_an_event() {
-    let server = furnished().await;
-    for way in Way::ALL {
+    let server = server_with_objects().await;
+    for transport in Transport::ALL {
         for whole in 0..3 {
             let from = server.resource_version();
             let rule = server
                 .faults()
                 .add(On::watch("configmaps").once(), Fault::CutAfterEvents(whole));
-            let mut wire = Wire::connect(&server, way).await;
+            let mut wire = Wire::connect(&server, transport).await;
             let mut events = wire.watch(&watch_from(from)).await;
             for n in 0..=whole {
-                put(&server, "a", &format!("{way:?} {whole} {n}"));
+                put(&server, "a", &format!("{transport:?} {whole} {n}"));
             }
             for _ in 0..whole {
-                assert_eq!(events.expect().await, "MODIFIED a", "{way:?} {whole}");
+                assert_eq!(events.expect().await, "MODIFIED a", "{transport:?} {whole}");
             }
             match events.next().await {
                 Next::Broken(half) => assert!(
                     half.starts_with(b"{\"type\":\"MODIFIED\",\"object\":{"),
                     "{half:?}"
                 ),
-                other => panic!("{way:?} {whole}: {other:?}"),
+                other => panic!("{transport:?} {whole}: {other:?}"),
             }
             assert_eq!(rule.hits(), 1);
         }
@@ -40,26 +42,26 @@ async fn a_watch_is_cut_in_the_middle_of_an_event() {
 }
 
 #[tokio::test]
-async fn a_watch_leaves_out_one_change_and_goes_on() {
-    let server = furnished().await;
-    for way in Way::ALL {
+async fn a_watch_loses_one_change() {
+    let server = server_with_objects().await;
+    for transport in Transport::ALL {
         for before in 0..3 {
             let from = server.resource_version();
             server
                 .faults()
                 .add(On::watch("configmaps").once(), Fault::LoseEvent(before));
-            let mut wire = Wire::connect(&server, way).await;
+            let mut wire = Wire::connect(&server, transport).await;
             let mut events = wire.watch(&watch_from(from)).await;
             for n in 0..=before {
                 put(
                     &server,
                     if n == before { "b" } else { "a" },
-                    &format!("{way:?} {before} {n}"),
+                    &format!("{transport:?} {before} {n}"),
                 );
             }
-            put(&server, "a", &format!("{way:?} {before} last"));
+            put(&server, "a", &format!("{transport:?} {before} last"));
             for _ in 0..=before {
-                assert_eq!(events.expect().await, "MODIFIED a", "{way:?} {before}");
+                assert_eq!(events.expect().await, "MODIFIED a", "{transport:?} {before}");
             }
         }
     }
@@ -67,14 +69,14 @@ async fn a_watch_leaves_out_one_change_and_goes_on() {
 
 #[tokio::test]
 async fn a_streaming_list_is_cut_in_the_middle_of_its_objects() {
-    let server = furnished().await;
-    // One whose last change was no creation: its event is put together from two pieces.
+    let server = server_with_objects().await;
+    // The last change of this object is an update, so its event is joined from two parts.
     put(&server, "b", "2");
-    for way in Way::ALL {
+    for transport in Transport::ALL {
         server
             .faults()
             .add(On::streaming_list("configmaps").once(), Fault::CutAfterEvents(1));
-        let mut wire = Wire::connect(&server, way).await;
+        let mut wire = Wire::connect(&server, transport).await;
         let mut events = wire.watch(STREAMING_LIST).await;
         assert_eq!(events.expect().await, "ADDED a");
         match events.next().await {
@@ -82,50 +84,50 @@ async fn a_streaming_list_is_cut_in_the_middle_of_its_objects() {
                 half.starts_with(b"{\"type\":\"ADDED\",\"object\":{\"kind\""),
                 "{half:?}"
             ),
-            other => panic!("{way:?}: {other:?}"),
+            other => panic!("{transport:?}: {other:?}"),
         }
     }
 }
 
 #[tokio::test]
 async fn a_watch_is_closed_after_some_events() {
-    let server = furnished().await;
-    for way in Way::ALL {
+    let server = server_with_objects().await;
+    for transport in Transport::ALL {
         for count in 0..3 {
             server
                 .faults()
                 .add(On::watch("configmaps").once(), Fault::CloseAfterEvents(count));
-            let mut wire = Wire::connect(&server, way).await;
+            let mut wire = Wire::connect(&server, transport).await;
             let mut events = wire.watch(STREAMING_LIST).await;
             assert_eq!(
                 events.rest().await,
                 ["ADDED a", "ADDED b", "ADDED c"][..count],
-                "{way:?}"
+                "{transport:?}"
             );
         }
-        // The bookmark is an event like others.
+        // Bookmarks are counted as events.
         server
             .faults()
             .add(On::watch("configmaps").once(), Fault::CloseAfterEvents(4));
-        let mut wire = Wire::connect(&server, way).await;
+        let mut wire = Wire::connect(&server, transport).await;
         let mut events = wire.watch(STREAMING_LIST).await;
         assert_eq!(
             events.rest().await,
             ["ADDED a", "ADDED b", "ADDED c", "BOOKMARK end"],
-            "{way:?}"
+            "{transport:?}"
         );
     }
 }
 
 #[tokio::test]
-async fn a_watch_says_410_after_some_events() {
-    let server = furnished().await;
-    for way in Way::ALL {
+async fn a_watch_sends_410_after_some_events() {
+    let server = server_with_objects().await;
+    for transport in Transport::ALL {
         for count in 0..3 {
             server
                 .faults()
                 .add(On::watch("configmaps").once(), Fault::ExpireAfterEvents(count));
-            let mut wire = Wire::connect(&server, way).await;
+            let mut wire = Wire::connect(&server, transport).await;
             let mut events = wire.watch(STREAMING_LIST).await;
             for name in &["a", "b", "c"][..count] {
                 assert_eq!(events.expect().await, format!("ADDED {name}"));
@@ -133,7 +135,7 @@ async fn a_watch_says_410_after_some_events() {
             assert_eq!(
                 reason(&mut events).await,
                 (json!(410), json!("Expired")),
-                "{way:?} {count}"
+                "{transport:?} {count}"
             );
             assert_eq!(events.next().await, Next::End);
         }
@@ -141,12 +143,12 @@ async fn a_watch_says_410_after_some_events() {
 }
 
 #[tokio::test]
-async fn a_watch_says_500_after_some_events() {
-    let server = furnished().await;
+async fn a_watch_sends_500_after_some_events() {
+    let server = server_with_objects().await;
     server
         .faults()
         .add(On::watch("configmaps").once(), Fault::ErrorAfterEvents(2));
-    let mut wire = Wire::connect(&server, Way::Http1).await;
+    let mut wire = Wire::connect(&server, Transport::Http1).await;
     let mut events = wire.watch(STREAMING_LIST).await;
     assert_eq!(events.expect().await, "ADDED a");
     assert_eq!(events.expect().await, "ADDED b");
@@ -165,18 +167,18 @@ async fn reason(events: &mut Events) -> (Value, Value) {
 }
 
 #[tokio::test]
-async fn a_watch_breaks_its_json_after_some_events() {
-    let server = furnished().await;
-    for way in Way::ALL {
+async fn a_watch_sends_broken_json_after_some_events() {
+    let server = server_with_objects().await;
+    for transport in Transport::ALL {
         for count in [0, 2] {
             let from = server.resource_version();
             server
                 .faults()
                 .add(On::watch("configmaps").once(), Fault::BrokenJson(count));
-            let mut wire = Wire::connect(&server, way).await;
+            let mut wire = Wire::connect(&server, transport).await;
             let mut events = wire.watch(&watch_from(from)).await;
             for n in 0..count {
-                put(&server, "a", &format!("{way:?} {n}"));
+                put(&server, "a", &format!("{transport:?} {n}"));
                 assert_eq!(events.expect().await, "MODIFIED a");
             }
             let next = events.next().await;
@@ -186,12 +188,12 @@ async fn a_watch_breaks_its_json_after_some_events() {
 }
 
 #[tokio::test]
-async fn without_bookmarks_a_streaming_list_has_no_end() {
-    let server = furnished().await;
+async fn a_streaming_list_without_bookmarks_does_not_end() {
+    let server = server_with_objects().await;
     server
         .faults()
         .add(On::watch("configmaps").once(), Fault::NoBookmarks);
-    let mut wire = Wire::connect(&server, Way::Http1).await;
+    let mut wire = Wire::connect(&server, Transport::Http1).await;
     let mut events = wire.watch(STREAMING_LIST).await;
     put(&server, "d", "1");
     let mut seen = Vec::new();
@@ -202,12 +204,12 @@ async fn without_bookmarks_a_streaming_list_has_no_end() {
 }
 
 #[tokio::test]
-async fn a_streaming_list_is_refused_where_it_is_not_known() {
-    let server = furnished().await;
+async fn a_streaming_list_is_rejected_if_disabled() {
+    let server = server_with_objects().await;
     server
         .faults()
         .add(On::watch("configmaps"), Fault::NoStreamingList);
-    let mut wire = Wire::connect(&server, Way::Http1).await;
+    let mut wire = Wire::connect(&server, Transport::Http1).await;
     let refused = wire.get(STREAMING_LIST).await;
     assert_eq!(refused.failure(), (422, "Invalid".into()));
     assert_eq!(
@@ -220,12 +222,12 @@ async fn a_streaming_list_is_refused_where_it_is_not_known() {
 }
 
 #[tokio::test]
-async fn a_streaming_list_is_taken_for_a_watch() {
-    let server = furnished().await;
+async fn a_streaming_list_is_treated_as_a_watch() {
+    let server = server_with_objects().await;
     server
         .faults()
         .add(On::watch("configmaps"), Fault::IgnoreStreamingList);
-    let mut wire = Wire::connect(&server, Way::Http1).await;
+    let mut wire = Wire::connect(&server, Transport::Http1).await;
     let path = format!("{STREAMING_LIST}&resourceVersion={}", server.resource_version());
     let mut events = wire.watch(&path).await;
     put(&server, "d", "1");
@@ -233,15 +235,15 @@ async fn a_streaming_list_is_taken_for_a_watch() {
 }
 
 #[tokio::test]
-async fn every_event_comes_twice() {
-    let server = furnished().await;
+async fn events_are_duplicated() {
+    let server = server_with_objects().await;
     server
         .faults()
         .add(On::watch("configmaps").once(), Fault::DuplicateEvents);
-    let mut wire = Wire::connect(&server, Way::Http2).await;
+    let mut wire = Wire::connect(&server, Transport::Http2).await;
     let mut events = wire.watch(&watch_from(server.resource_version())).await;
     put(&server, "d", "1");
-    wire.ask(Method::DELETE, &format!("{MAPS}/d"), "").await;
+    wire.request_json(Method::DELETE, &format!("{MAPS}/d"), "").await;
     let first = events.next().await;
     assert_eq!(events.next().await, first);
     let gone = events.next().await;
@@ -250,8 +252,8 @@ async fn every_event_comes_twice() {
 }
 
 #[tokio::test]
-async fn events_have_odd_objects() {
-    let server = furnished().await;
+async fn events_contain_invalid_objects() {
+    let server = server_with_objects().await;
     for (fault, check) in [
         (Fault::WrongKind, (|o| o["kind"] == "Wrong") as fn(&Value) -> bool),
         (Fault::NoMetadata, |o| {
@@ -262,7 +264,7 @@ async fn events_have_odd_objects() {
     ] {
         let name = format!("{fault:?}");
         server.faults().add(On::watch("configmaps").once(), fault);
-        let mut wire = Wire::connect(&server, Way::Http1).await;
+        let mut wire = Wire::connect(&server, Transport::Http1).await;
         let mut events = wire.watch(STREAMING_LIST).await;
         match events.next().await {
             Next::Event(event) => assert!(check(&event["object"]), "{name}: {event}"),
@@ -272,30 +274,30 @@ async fn events_have_odd_objects() {
 }
 
 #[tokio::test]
-async fn compaction_expires_a_watch_from_before() {
-    let server = furnished().await;
+async fn compaction_expires_watches_of_earlier_versions() {
+    let server = server_with_objects().await;
     let from = server.resource_version() - 1;
     server
         .faults()
         .add(On::watch("configmaps").once(), Fault::Compact);
-    let mut wire = Wire::connect(&server, Way::Http1).await;
+    let mut wire = Wire::connect(&server, Transport::Http1).await;
     let mut events = wire.watch(&watch_from(from)).await;
     assert_eq!(events.rest().await, ["ERROR 410"]);
 }
 
 #[tokio::test]
-async fn a_watch_that_fails_gets_an_answer_instead_of_a_stream() {
-    let server = furnished().await;
+async fn a_failed_watch_gets_a_response_without_a_stream() {
+    let server = server_with_objects().await;
     server
         .faults()
         .add(On::watch("configmaps").once(), Fault::expired());
-    let mut wire = Wire::connect(&server, Way::Http1).await;
+    let mut wire = Wire::connect(&server, Transport::Http1).await;
     assert_eq!(wire.get(&watch_from(1)).await.failure(), (410, "Expired".into()));
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_silent_watch_stays_open_for_ever() {
-    let server = furnished().await;
+async fn a_silent_watch_stays_open() {
+    let server = server_with_objects().await;
     server
         .faults()
         .add(On::watch("configmaps").once(), Fault::SilenceAfterEvents(3));
@@ -324,20 +326,26 @@ async fn a_silent_watch_stays_open_for_ever() {
 }
 
 #[tokio::test]
-async fn a_silent_watch_is_silent_on_the_wire() {
-    let server = furnished().await;
-    for way in Way::ALL {
+async fn a_silent_watch_sends_nothing() {
+    let server = server_with_objects().await;
+    for transport in Transport::ALL {
         server
             .faults()
             .add(On::watch("configmaps").once(), Fault::SilenceAfterEvents(1));
-        let mut silent = Wire::connect(&server, way).await.watch(STREAMING_LIST).await;
-        let mut lively = Wire::connect(&server, way).await.watch(STREAMING_LIST).await;
+        let mut silent = Wire::connect(&server, transport)
+            .await
+            .watch(STREAMING_LIST)
+            .await;
+        let mut other = Wire::connect(&server, transport)
+            .await
+            .watch(STREAMING_LIST)
+            .await;
         assert_eq!(silent.expect().await, "ADDED a");
         for expected in ["ADDED a", "ADDED b", "ADDED c", "BOOKMARK end"] {
-            assert_eq!(lively.expect().await, expected);
+            assert_eq!(other.expect().await, expected);
         }
-        // The other watch has seen everything; this one has nothing to tell until it is cut.
+        // The other watch has received everything, so this one would have, too.
         server.cut_connections();
-        assert_eq!(silent.next().await, Next::Broken("".into()), "{way:?}");
+        assert_eq!(silent.next().await, Next::Broken("".into()), "{transport:?}");
     }
 }

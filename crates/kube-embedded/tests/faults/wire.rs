@@ -1,4 +1,4 @@
-//! A client that hides nothing: plain or TLS, HTTP/1.1 or HTTP/2, bytes as they come.
+//! A client with access to all bytes: plain or TLS, HTTP/1.1 or HTTP/2.
 
 use std::fmt::Debug;
 use std::future::Future;
@@ -19,19 +19,19 @@ use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpStream;
 use tokio_rustls::TlsConnector;
 
-/// Where the tests' objects are.
+/// The path of the tests' objects.
 pub(crate) const MAPS: &str = "/api/v1/namespaces/default/configmaps";
 
-/// A watch of them from a version.
+/// Returns the path of a watch from a version.
 pub(crate) fn watch_from(version: u64) -> String {
     format!("{MAPS}?watch=1&timeoutSeconds=600&allowWatchBookmarks=true&resourceVersion={version}")
 }
 
-/// A streaming list of them.
+/// The path of a streaming list.
 pub(crate) const STREAMING_LIST: &str = "/api/v1/namespaces/default/configmaps?watch=1&timeoutSeconds=600\
     &allowWatchBookmarks=true&sendInitialEvents=true&resourceVersionMatch=NotOlderThan";
 
-/// Puts an object with this value into the server, behind the back of every fault.
+/// Creates or replaces an object with this value, without a request.
 pub(crate) fn put(server: &Server, name: &str, value: &str) {
     let object = json!({
         "apiVersion": "v1", "kind": "ConfigMap",
@@ -41,8 +41,8 @@ pub(crate) fn put(server: &Server, name: &str, value: &str) {
     assert_eq!(server.load([object]).expect("an object"), 1);
 }
 
-/// A server with the objects `a`, `b` and `c`.
-pub(crate) async fn furnished() -> Server {
+/// Starts a server with the objects `a`, `b` and `c`.
+pub(crate) async fn server_with_objects() -> Server {
     let server = Server::start().await.expect("a server");
     for name in ["a", "b", "c"] {
         put(&server, name, "1");
@@ -50,34 +50,39 @@ pub(crate) async fn furnished() -> Server {
     server
 }
 
-/// A test that waits this long has failed.
+/// Waits for a future, for at most twenty seconds.
 pub(crate) async fn soon<T>(what: impl Future<Output = T>) -> T {
     tokio::time::timeout(Duration::from_secs(20), what)
         .await
-        .expect("something within twenty seconds")
+        .expect("completion within twenty seconds")
 }
 
-/// How a client comes to the server.
+/// How a client connects to the server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Way {
+pub(crate) enum Transport {
     Http1,
     Http2,
     Https1,
     Https2,
 }
 
-impl Way {
-    pub(crate) const ALL: [Way; 4] = [Way::Http1, Way::Http2, Way::Https1, Way::Https2];
+impl Transport {
+    pub(crate) const ALL: [Transport; 4] = [
+        Transport::Http1,
+        Transport::Http2,
+        Transport::Https1,
+        Transport::Https2,
+    ];
 
     pub(crate) fn version(self) -> &'static str {
         match self {
-            Way::Http1 | Way::Https1 => "HTTP/1.1",
-            Way::Http2 | Way::Https2 => "HTTP/2.0",
+            Transport::Http1 | Transport::Https1 => "HTTP/1.1",
+            Transport::Http2 | Transport::Https2 => "HTTP/2.0",
         }
     }
 }
 
-/// One connection.
+/// A connection.
 pub(crate) struct Wire {
     sender: Sender,
     host: String,
@@ -89,11 +94,13 @@ enum Sender {
 }
 
 impl Wire {
-    pub(crate) async fn connect(server: &Server, way: Way) -> Wire {
+    pub(crate) async fn connect(server: &Server, transport: Transport) -> Wire {
         let socket = TcpStream::connect(server.address()).await.expect("a connection");
-        let sender = match way {
-            Way::Http1 | Way::Http2 => sender(socket, way).await,
-            Way::Https1 | Way::Https2 => sender(encrypted(server, socket, way).await, way).await,
+        let sender = match transport {
+            Transport::Http1 | Transport::Http2 => sender(socket, transport).await,
+            Transport::Https1 | Transport::Https2 => {
+                sender(encrypted(server, socket, transport).await, transport).await
+            }
         };
         Wire {
             sender,
@@ -101,7 +108,7 @@ impl Wire {
         }
     }
 
-    /// Sends a request and waits for the head of its answer.
+    /// Sends a request and waits for the head of its response.
     pub(crate) async fn send(
         &mut self,
         method: Method,
@@ -133,13 +140,18 @@ impl Wire {
         }
     }
 
-    /// GET, read to its end.
+    /// Sends a GET and reads its response.
     pub(crate) async fn get(&mut self, path: &str) -> Answer {
-        self.ask(Method::GET, path, "").await
+        self.request_json(Method::GET, path, "").await
     }
 
-    /// Any request with JSON, read to its end.
-    pub(crate) async fn ask(&mut self, method: Method, path: &str, body: impl Into<Bytes>) -> Answer {
+    /// Sends a request with JSON and reads its response.
+    pub(crate) async fn request_json(
+        &mut self,
+        method: Method,
+        path: &str,
+        body: impl Into<Bytes>,
+    ) -> Answer {
         let headers = [("content-type", "application/json")];
         Answer::read(self.send(method, path, &headers, body).await.expect("an answer")).await
     }
@@ -158,7 +170,7 @@ impl Wire {
 async fn encrypted(
     server: &Server,
     socket: TcpStream,
-    way: Way,
+    transport: Transport,
 ) -> impl AsyncRead + AsyncWrite + Unpin + Send + 'static {
     let mut roots = rustls::RootCertStore::empty();
     for root in server.client_config().root_cert.expect("an authority") {
@@ -170,7 +182,11 @@ async fn encrypted(
         .expect("protocol versions")
         .with_root_certificates(roots)
         .with_no_client_auth();
-    let wanted: &[u8] = if way == Way::Https1 { b"http/1.1" } else { b"h2" };
+    let wanted: &[u8] = if transport == Transport::Https1 {
+        b"http/1.1"
+    } else {
+        b"h2"
+    };
     config.alpn_protocols = vec![wanted.to_vec()];
     let name = ServerName::from(server.address().ip());
     let stream = TlsConnector::from(Arc::new(config))
@@ -181,15 +197,18 @@ async fn encrypted(
     stream
 }
 
-async fn sender(stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static, way: Way) -> Sender {
+async fn sender(
+    stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static,
+    transport: Transport,
+) -> Sender {
     let io = TokioIo::new(stream);
-    match way {
-        Way::Http1 | Way::Https1 => {
+    match transport {
+        Transport::Http1 | Transport::Https1 => {
             let (sender, connection) = http1::handshake(io).await.expect("HTTP/1.1");
             tokio::spawn(connection);
             Sender::One(sender)
         }
-        Way::Http2 | Way::Https2 => {
+        Transport::Http2 | Transport::Https2 => {
             let (sender, connection) = http2::handshake(TokioExecutor::new(), io).await.expect("HTTP/2");
             tokio::spawn(connection);
             Sender::Two(sender)
@@ -197,12 +216,12 @@ async fn sender(stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static, wa
     }
 }
 
-/// An answer as far as it came.
+/// A response, possibly incomplete.
 pub(crate) struct Answer {
     pub(crate) code: u16,
     pub(crate) headers: HeaderMap,
     pub(crate) bytes: Bytes,
-    /// It did not break off.
+    /// Whether the response is complete.
     pub(crate) whole: bool,
 }
 
@@ -242,7 +261,7 @@ impl Answer {
         serde_json::from_slice(&self.bytes).unwrap_or_else(|error| panic!("{error}: {self:?}"))
     }
 
-    /// Names of the items of a list.
+    /// Returns the names of the items of a list.
     pub(crate) fn names(&self) -> Vec<String> {
         let list = self.json();
         let items = list["items"]
@@ -262,7 +281,7 @@ impl Answer {
             .unwrap_or_else(|| panic!("no version: {self:?}"))
     }
 
-    /// Code and reason of a failure.
+    /// Returns the code and reason of a failure.
     pub(crate) fn failure(&self) -> (u16, String) {
         let status = self.json();
         assert_eq!(status["kind"], "Status", "{self:?}");
@@ -280,15 +299,15 @@ pub(crate) struct Events {
     buffer: BytesMut,
 }
 
-/// What comes next in a watch.
+/// The next item of a watch.
 #[derive(Debug, PartialEq)]
 pub(crate) enum Next {
     Event(Value),
-    /// A line that is no JSON.
+    /// A line that is not JSON.
     Garbage(Bytes),
-    /// The clean end.
+    /// The stream has ended without an error.
     End,
-    /// The watch broke off after these bytes of an event.
+    /// The connection broke after these bytes of an event.
     Broken(Bytes),
 }
 
@@ -312,7 +331,7 @@ impl Events {
         }
     }
 
-    /// The next event as `TYPE name`, an error as `ERROR code`.
+    /// Returns the next event as `TYPE name`, an error as `ERROR code`.
     pub(crate) async fn expect(&mut self) -> String {
         match self.next().await {
             Next::Event(event) => summary(&event),
@@ -320,7 +339,7 @@ impl Events {
         }
     }
 
-    /// The rest until the clean end.
+    /// Returns the remaining events until the stream ends without an error.
     pub(crate) async fn rest(&mut self) -> Vec<String> {
         let mut all = Vec::new();
         loop {

@@ -1,10 +1,10 @@
-//! Bodies that are too long, too deep, or not what they say.
+//! Bodies that are too long, too deep, or invalid.
 
 use bytes::Bytes;
 use http::Method;
 use serde_json::json;
 
-use crate::wire::{Answer, MAPS, Way, Wire, furnished, put, watch_from};
+use crate::wire::{Answer, MAPS, Transport, Wire, put, server_with_objects, watch_from};
 
 const JSON: &str = "application/json";
 const YAML: &str = "application/yaml";
@@ -17,17 +17,21 @@ async fn post(wire: &mut Wire, media: &str, body: impl Into<Bytes>) -> Answer {
 }
 
 #[tokio::test]
-async fn bodies_have_a_limit() {
-    let server = furnished().await;
+async fn bodies_are_limited() {
+    let server = server_with_objects().await;
     let before = server.resource_version();
     let long = format!(
         r#"{{"metadata":{{"name":"long"}},"data":{{"k":"{}"}}}}"#,
         "x".repeat(3 * 1024 * 1024)
     );
-    for way in Way::ALL {
-        let mut wire = Wire::connect(&server, way).await;
+    for transport in Transport::ALL {
+        let mut wire = Wire::connect(&server, transport).await;
         let answer = post(&mut wire, JSON, long.clone()).await;
-        assert_eq!(answer.failure(), (413, "RequestEntityTooLarge".into()), "{way:?}");
+        assert_eq!(
+            answer.failure(),
+            (413, "RequestEntityTooLarge".into()),
+            "{transport:?}"
+        );
         assert_eq!(
             answer.json()["message"],
             "Request entity too large: limit is 3145728"
@@ -40,8 +44,8 @@ async fn bodies_have_a_limit() {
 }
 
 #[tokio::test]
-async fn what_cannot_be_read_is_refused_in_the_words_of_the_real_server() {
-    let server = furnished().await;
+async fn invalid_bodies_get_the_errors_of_the_real_server() {
+    let server = server_with_objects().await;
     let before = server.resource_version();
     let unrecognized =
         |why: &str| format!("the object provided is unrecognized (must be of type ConfigMap): {why}");
@@ -95,12 +99,12 @@ async fn what_cannot_be_read_is_refused_in_the_words_of_the_real_server() {
             json("invalid character '\\x00' in string literal ({\"metadata\":{\"name\":\"a\0b\"}})"),
         ),
     ] {
-        let answer = post(&mut Wire::connect(&server, Way::Http1).await, media, body).await;
+        let answer = post(&mut Wire::connect(&server, Transport::Http1).await, media, body).await;
         assert_eq!(answer.failure(), (400, "BadRequest".into()));
         assert_eq!(answer.json()["message"], message);
     }
     let deep = post(
-        &mut Wire::connect(&server, Way::Http2).await,
+        &mut Wire::connect(&server, Transport::Http2).await,
         JSON,
         "[".repeat(1_000_000),
     )
@@ -110,9 +114,9 @@ async fn what_cannot_be_read_is_refused_in_the_words_of_the_real_server() {
 }
 
 #[tokio::test]
-async fn media_types_that_are_not_known_are_refused() {
-    let server = furnished().await;
-    let mut wire = Wire::connect(&server, Way::Http1).await;
+async fn unknown_media_types_are_rejected() {
+    let server = server_with_objects().await;
+    let mut wire = Wire::connect(&server, Transport::Http1).await;
     let object = r#"{"metadata":{"name":"d"}}"#;
     for media in [
         "text/plain",
@@ -140,14 +144,14 @@ async fn media_types_that_are_not_known_are_refused() {
 }
 
 #[tokio::test]
-async fn yaml_bombs_do_not_go_off() {
-    let server = furnished().await;
+async fn yaml_bombs_are_rejected() {
+    let server = server_with_objects().await;
     let mut bomb = "metadata:\n  name: bomb\na: &a [lol,lol,lol,lol,lol,lol,lol,lol,lol]\n".to_owned();
     for (before, now) in ('a'..='h').zip('b'..='i') {
         let aliases = vec![format!("*{before}"); 9].join(",");
         bomb.extend([&format!("{now}: &{now} ["), aliases.as_str(), "]\n"]);
     }
-    let mut wire = Wire::connect(&server, Way::Http1).await;
+    let mut wire = Wire::connect(&server, Transport::Http1).await;
     let answer = post(&mut wire, YAML, bomb.clone()).await;
     let message = answer.json()["message"].as_str().unwrap_or_default().to_owned();
     assert_eq!(answer.code, 400);
@@ -182,9 +186,9 @@ async fn yaml_bombs_do_not_go_off() {
 }
 
 #[tokio::test]
-async fn bytes_that_are_no_text_become_question_marks_in_strings() {
-    let server = furnished().await;
-    let mut wire = Wire::connect(&server, Way::Http1).await;
+async fn invalid_utf8_in_strings_is_replaced() {
+    let server = server_with_objects().await;
+    let mut wire = Wire::connect(&server, Transport::Http1).await;
     let made = post(
         &mut wire,
         JSON,
@@ -200,10 +204,10 @@ async fn bytes_that_are_no_text_become_question_marks_in_strings() {
 }
 
 #[tokio::test]
-async fn patches_that_cannot_be_read_change_nothing() {
-    let server = furnished().await;
+async fn invalid_patches_change_nothing() {
+    let server = server_with_objects().await;
     let before = server.resource_version();
-    let mut wire = Wire::connect(&server, Way::Http1).await;
+    let mut wire = Wire::connect(&server, Transport::Http1).await;
     for (kind, body, code) in [
         ("merge", "[]", 400),
         ("merge", "\0", 400),
@@ -222,7 +226,7 @@ async fn patches_that_cannot_be_read_change_nothing() {
         )
         .await;
         assert_eq!(answer.failure().0, code, "{kind} {body}: {answer:?}");
-        // Of an object that is not there, nothing is read.
+        // The patch of a missing object is not decoded.
         let path = format!("{MAPS}/nothing");
         let answer = Answer::read(
             wire.send(Method::PATCH, &path, &headers, "\0")
@@ -236,8 +240,8 @@ async fn patches_that_cannot_be_read_change_nothing() {
 }
 
 #[tokio::test]
-async fn a_scale_that_is_none_is_refused() {
-    let server = furnished().await;
+async fn invalid_scales_are_rejected() {
+    let server = server_with_objects().await;
     let deployment = json!({
         "apiVersion": "apps/v1", "kind": "Deployment", "metadata": { "name": "d", "namespace": "default" },
         "spec": {
@@ -249,7 +253,7 @@ async fn a_scale_that_is_none_is_refused() {
     });
     server.load([deployment]).expect("a deployment");
     let before = server.resource_version();
-    let mut wire = Wire::connect(&server, Way::Http1).await;
+    let mut wire = Wire::connect(&server, Transport::Http1).await;
     let path = "/apis/apps/v1/namespaces/default/deployments/d/scale";
     for (method, media, body, code) in [
         (Method::PUT, JSON, r#"{"metadata":5}"#, 400),
@@ -281,9 +285,9 @@ async fn a_scale_that_is_none_is_refused() {
 }
 
 #[tokio::test]
-async fn options_of_a_deletion_are_checked_before_anything_is_deleted() {
-    let server = furnished().await;
-    let mut wire = Wire::connect(&server, Way::Http1).await;
+async fn deletion_options_are_validated_before_the_deletion() {
+    let server = server_with_objects().await;
+    let mut wire = Wire::connect(&server, Transport::Http1).await;
     for (body, why) in [
         (
             "\0",
@@ -295,7 +299,7 @@ async fn options_of_a_deletion_are_checked_before_anything_is_deleted() {
         ),
     ] {
         for path in [MAPS, &format!("{MAPS}/a")] {
-            let answer = wire.ask(Method::DELETE, path, body).await;
+            let answer = wire.request_json(Method::DELETE, path, body).await;
             assert_eq!(answer.failure(), (400, "BadRequest".into()), "{path} {body}");
             assert_eq!(answer.json()["message"], why, "{path}");
         }
@@ -313,10 +317,10 @@ async fn ten_thousand_objects_are_deleted_at_once() {
     for n in 0..10_000 {
         put(&server, &format!("object-{n:05}"), "1");
     }
-    let mut wire = Wire::connect(&server, Way::Http2).await;
+    let mut wire = Wire::connect(&server, Transport::Http2).await;
     let mut events = wire.watch(&watch_from(server.resource_version())).await;
-    let mut other = Wire::connect(&server, Way::Http1).await;
-    let deleted = other.ask(Method::DELETE, MAPS, "").await;
+    let mut other = Wire::connect(&server, Transport::Http1).await;
+    let deleted = other.request_json(Method::DELETE, MAPS, "").await;
     assert_eq!((deleted.code, deleted.names().len()), (200, 10_000));
     assert_eq!(server.count("configmaps"), 0);
     for n in 0..10_000 {

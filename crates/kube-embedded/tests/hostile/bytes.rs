@@ -1,4 +1,4 @@
-//! What is no HTTP, or only half of it.
+//! Invalid and incomplete HTTP.
 
 use std::time::Duration;
 
@@ -7,28 +7,28 @@ use kube_embedded::{Fault, On, Server};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
 
-use crate::wire::{MAPS, Way, Wire, furnished, soon};
+use crate::wire::{MAPS, Transport, Wire, server_with_objects, soon};
 
-/// Sends bytes and gives back whatever comes until the server closes.
+/// Sends bytes and returns the response until the server closes the connection.
 async fn exchange(server: &Server, bytes: &[u8]) -> String {
     let mut socket = TcpStream::connect(server.address()).await.expect("a connection");
-    // A server that has seen enough closes before everything is sent.
+    // The server may close the connection before everything is sent.
     let _ = soon(socket.write_all(bytes)).await;
     let mut answer = Vec::new();
     let _ = soon(socket.read_to_end(&mut answer)).await;
     String::from_utf8_lossy(&answer).into_owned()
 }
 
-async fn is_well(server: &Server) {
-    for way in Way::ALL {
-        let names = Wire::connect(server, way).await.get(MAPS).await.names();
-        assert_eq!(names, ["a", "b", "c"], "{way:?}");
+async fn assert_responsive(server: &Server) {
+    for transport in Transport::ALL {
+        let names = Wire::connect(server, transport).await.get(MAPS).await.names();
+        assert_eq!(names, ["a", "b", "c"], "{transport:?}");
     }
 }
 
 #[tokio::test]
-async fn garbage_is_answered_with_400_or_nothing() {
-    let server = furnished().await;
+async fn garbage_gets_400_or_nothing() {
+    let server = server_with_objects().await;
     for bytes in [
         &b"GARBAGE\r\n\r\n"[..],
         b"\0\x01\x02\r\n\r\n",
@@ -44,12 +44,12 @@ async fn garbage_is_answered_with_400_or_nothing() {
         let is_http = answer.starts_with("HTTP/1.1 4") || answer.starts_with("HTTP/1.1 505");
         assert!(is_http || !answer.contains("HTTP/1.1"), "{bytes:?}: {answer}");
     }
-    is_well(&server).await;
+    assert_responsive(&server).await;
 }
 
 #[tokio::test]
-async fn long_heads_are_refused() {
-    let server = furnished().await;
+async fn long_heads_are_rejected() {
+    let server = server_with_objects().await;
     let query = format!(
         "GET {MAPS}?x={} HTTP/1.1\r\nhost: x\r\n\r\n",
         "a".repeat(2_000_000)
@@ -62,25 +62,25 @@ async fn long_heads_are_refused() {
         let answer = exchange(&server, head.as_bytes()).await;
         assert!(answer.is_empty() || answer.starts_with("HTTP/1.1 4"), "{answer}");
     }
-    is_well(&server).await;
+    assert_responsive(&server).await;
 }
 
 #[tokio::test]
-async fn a_long_query_is_read() {
-    let server = furnished().await;
+async fn long_queries_are_accepted() {
+    let server = server_with_objects().await;
     let selector = "a,".repeat(20_000) + "a";
-    for way in [Way::Http1, Way::Https1] {
-        let answer = Wire::connect(&server, way)
+    for transport in [Transport::Http1, Transport::Https1] {
+        let answer = Wire::connect(&server, transport)
             .await
             .get(&format!("{MAPS}?labelSelector={selector}"))
             .await;
-        assert_eq!((answer.code, answer.names().len()), (200, 0), "{way:?}");
+        assert_eq!((answer.code, answer.names().len()), (200, 0), "{transport:?}");
     }
 }
 
 #[tokio::test]
-async fn half_a_request_writes_nothing() {
-    let server = furnished().await;
+async fn incomplete_requests_write_nothing() {
+    let server = server_with_objects().await;
     let before = server.resource_version();
     let object = r#"{"metadata":{"name":"half"}}"#;
     let head = format!(
@@ -103,12 +103,12 @@ async fn half_a_request_writes_nothing() {
         assert!(!String::from_utf8_lossy(&answer).contains(" 201 "), "{bytes}");
     }
     assert_eq!(server.resource_version(), before);
-    is_well(&server).await;
+    assert_responsive(&server).await;
 }
 
 #[tokio::test]
-async fn clients_that_say_nothing_hold_nobody_up() {
-    let server = furnished().await;
+async fn silent_clients_do_not_block_others() {
+    let server = server_with_objects().await;
     let mut silent = Vec::new();
     for first in [&b""[..], b"G", b"\x16", b"GET /api/v1/nodes HTTP/1.1\r\nhost"] {
         for _ in 0..25 {
@@ -117,15 +117,15 @@ async fn clients_that_say_nothing_hold_nobody_up() {
             silent.push(socket);
         }
     }
-    is_well(&server).await;
+    assert_responsive(&server).await;
     tokio::time::timeout(Duration::from_secs(20), server.stop())
         .await
         .expect("an end");
 }
 
 #[tokio::test]
-async fn an_answer_does_not_overtake_its_request() {
-    let server = furnished().await;
+async fn responses_follow_the_end_of_the_request() {
+    let server = server_with_objects().await;
     server.faults().add(On::write("configmaps"), Fault::unavailable());
     for (method, path, code) in [
         ("POST", MAPS, 503),
@@ -138,8 +138,8 @@ async fn an_answer_does_not_overtake_its_request() {
             format!("{method} {path} HTTP/1.1\r\nhost: x\r\nconnection: close\r\ncontent-length: 2\r\n\r\n");
         soon(socket.write_all(head.as_bytes())).await.expect("a head");
         soon(server.wait_for_request(|r| r.method == method)).await;
-        // By the time another request is through, this one could have been answered.
-        is_well(&server).await;
+        // While this request was handled, the first one could have got a response.
+        assert_responsive(&server).await;
         assert_eq!(server.requests()[0].status, None, "{method} {path}");
         soon(socket.write_all(b"{}")).await.expect("a body");
         let mut answer = String::new();
@@ -149,23 +149,23 @@ async fn an_answer_does_not_overtake_its_request() {
 }
 
 #[tokio::test]
-async fn long_requests_get_their_answer_although_nobody_reads_them() {
-    let server = furnished().await;
+async fn unread_bodies_do_not_prevent_responses() {
+    let server = server_with_objects().await;
     let long = "x".repeat(1_000_000);
     server.faults().add(On::write("configmaps"), Fault::unavailable());
-    for way in Way::ALL {
+    for transport in Transport::ALL {
         for (method, path, code) in [
             (Method::POST, MAPS, 503),
             (Method::PUT, MAPS, 405),
             (Method::POST, "/api/v1/nothings", 404),
             (Method::POST, "/nowhere", 404),
         ] {
-            let mut wire = Wire::connect(&server, way).await;
-            let answer = wire.ask(method.clone(), path, long.clone()).await;
+            let mut wire = Wire::connect(&server, transport).await;
+            let answer = wire.request_json(method.clone(), path, long.clone()).await;
             assert_eq!(
                 (answer.code, answer.whole),
                 (code, true),
-                "{way:?} {method} {path}"
+                "{transport:?} {method} {path}"
             );
         }
     }

@@ -1,10 +1,7 @@
-//! Bad and hostile input: always the right answer, never a panic, a hang, or something half written.
+//! Invalid and hostile input: always the correct response, never a panic, a hang, or a partial write.
 
 #[path = "../faults/wire.rs"]
-#[expect(
-    dead_code,
-    reason = "the client of the fault tests, of which less is needed here"
-)]
+#[expect(dead_code, reason = "only some functions of the client are used here")]
 mod wire;
 
 mod bodies;

@@ -1,16 +1,16 @@
-//! Paths, methods and queries that lead nowhere, or seem to lead elsewhere.
+//! Invalid paths, methods and queries.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use http::Method;
 use serde_json::json;
 
-use crate::wire::{Answer, MAPS, Way, Wire, furnished};
+use crate::wire::{Answer, MAPS, Transport, Wire, server_with_objects};
 
 #[tokio::test]
-async fn paths_do_not_lead_out_of_their_place() {
-    let server = furnished().await;
-    let mut wire = Wire::connect(&server, Way::Http1).await;
+async fn paths_cannot_escape_their_prefix() {
+    let server = server_with_objects().await;
+    let mut wire = Wire::connect(&server, Transport::Http1).await;
     let no_name = |name: &str, why: &str| Some(format!("Name parameter invalid: \"{name}\": {why}"));
     let nothing = || Some("the server could not find the requested resource".to_owned());
     for (path, code, message) in [
@@ -66,39 +66,39 @@ async fn paths_do_not_lead_out_of_their_place() {
 }
 
 #[tokio::test]
-async fn escaped_names_are_the_names() {
-    let server = furnished().await;
-    for way in Way::ALL {
-        let mut wire = Wire::connect(&server, way).await;
+async fn escaped_names_are_decoded() {
+    let server = server_with_objects().await;
+    for transport in Transport::ALL {
+        let mut wire = Wire::connect(&server, transport).await;
         assert_eq!(
             wire.get(&format!("{MAPS}/%61")).await.json()["metadata"]["name"],
             "a",
-            "{way:?}"
+            "{transport:?}"
         );
         assert_eq!(
             wire.get("/api/v1/%6eamespaces/default/configmaps/").await.names(),
             ["a", "b", "c"],
-            "{way:?}"
+            "{transport:?}"
         );
         for name in ["a%00b", "%C3%A4", "a%ff", &"a".repeat(5000)] {
             let answer = wire.get(&format!("{MAPS}/{name}")).await;
-            assert_eq!(answer.failure(), (404, "NotFound".into()), "{way:?} {name}");
+            assert_eq!(answer.failure(), (404, "NotFound".into()), "{transport:?} {name}");
         }
         assert_eq!(
             wire.get("/api/v1/namespaces/%00/configmaps").await.names(),
             [""; 0],
-            "{way:?}"
+            "{transport:?}"
         );
     }
 }
 
 #[tokio::test]
-async fn methods_that_are_not_served_are_refused() {
-    let server = furnished().await;
+async fn unsupported_methods_are_rejected() {
+    let server = server_with_objects().await;
     let one = format!("{MAPS}/a");
     let before = server.resource_version();
-    for way in Way::ALL {
-        let mut wire = Wire::connect(&server, way).await;
+    for transport in Transport::ALL {
+        let mut wire = Wire::connect(&server, transport).await;
         let strange = Method::from_bytes(b"EXPLODE").expect("a method");
         for (method, path) in [
             (Method::OPTIONS, MAPS),
@@ -115,19 +115,19 @@ async fn methods_that_are_not_served_are_refused() {
             (Method::DELETE, "/api/v1"),
             (Method::POST, "/apis/apps/v1"),
         ] {
-            let answer = wire.ask(method.clone(), path, "{}").await;
+            let answer = wire.request_json(method.clone(), path, "{}").await;
             assert_eq!(
                 answer.failure(),
                 (405, "MethodNotAllowed".into()),
-                "{way:?} {method} {path}"
+                "{transport:?} {method} {path}"
             );
             assert_eq!(answer.json()["details"], json!({}));
         }
         for path in ["/", "/healthz", "/apis", "/apis/apps", "/openapi/v2"] {
             assert_eq!(
-                wire.ask(Method::DELETE, path, "").await.code,
+                wire.request_json(Method::DELETE, path, "").await.code,
                 200,
-                "{way:?} {path}"
+                "{transport:?} {path}"
             );
         }
     }
@@ -135,9 +135,9 @@ async fn methods_that_are_not_served_are_refused() {
 }
 
 #[tokio::test]
-async fn head_is_answered_without_a_body() {
-    let server = furnished().await;
-    for way in Way::ALL {
+async fn head_gets_no_body() {
+    let server = server_with_objects().await;
+    for transport in Transport::ALL {
         for (path, code) in [
             (MAPS, 405),
             ("/version", 405),
@@ -145,29 +145,29 @@ async fn head_is_answered_without_a_body() {
             ("/apis", 200),
             ("/nowhere", 404),
         ] {
-            let mut wire = Wire::connect(&server, way).await;
+            let mut wire = Wire::connect(&server, transport).await;
             let answer = Answer::read(wire.send(Method::HEAD, path, &[], "").await.expect("an answer")).await;
             assert_eq!(
                 (answer.code, answer.bytes.len(), answer.whole),
                 (code, 0, true),
-                "{way:?} {path}"
+                "{transport:?} {path}"
             );
             let length: usize = answer.headers["content-length"]
                 .to_str()
                 .expect("text")
                 .parse()
                 .expect("a length");
-            assert!(length > 0, "{way:?} {path}");
-            // The connection is still in step.
-            assert_eq!(wire.get(MAPS).await.code, 200, "{way:?}");
+            assert!(length > 0, "{transport:?} {path}");
+            // The connection can still be used.
+            assert_eq!(wire.get(MAPS).await.code, 200, "{transport:?}");
         }
     }
 }
 
 #[tokio::test]
-async fn queries_that_cannot_be_read_are_refused_or_left_out() {
-    let server = furnished().await;
-    let mut wire = Wire::connect(&server, Way::Http1).await;
+async fn invalid_queries_are_rejected_or_ignored() {
+    let server = server_with_objects().await;
+    let mut wire = Wire::connect(&server, Transport::Http1).await;
     let token = |why: &str| format!("invalid continue token: continue key is not valid: {why}");
     for (query, message) in [
         (
@@ -214,8 +214,8 @@ async fn queries_that_cannot_be_read_are_refused_or_left_out() {
 }
 
 #[tokio::test]
-async fn a_continue_token_does_not_lead_out_of_its_namespace() {
-    let server = furnished().await;
+async fn a_continue_token_cannot_leave_its_namespace() {
+    let server = server_with_objects().await;
     let map = |namespace: &str| {
         json!({
             "apiVersion": "v1", "kind": "ConfigMap", "metadata": { "name": "secret", "namespace": namespace },
@@ -224,7 +224,7 @@ async fn a_continue_token_does_not_lead_out_of_its_namespace() {
     server
         .load([map("kube-public"), map("default"), map("kube-system")])
         .expect("objects");
-    let mut wire = Wire::connect(&server, Way::Http1).await;
+    let mut wire = Wire::connect(&server, Transport::Http1).await;
     for start in ["a", "default/b", "kube-public/secret", "kube-system/", "z"] {
         let token = json!({ "v": "meta.k8s.io/v1", "rv": -1, "start": start }).to_string();
         let token = URL_SAFE_NO_PAD.encode(token);

@@ -19,9 +19,9 @@ fn definition(spec: &Value) -> CustomResourceDefinition {
     serde_json::from_value(definition).expect("a definition")
 }
 
-/// What was written before a definition changed is read by the definition as it is, and can be let go of.
+/// Objects that were written before a definition changed are decoded with the current definition, and can be deleted.
 #[tokio::test]
-async fn objects_are_read_by_the_definition_of_this_moment() -> Result<(), kube::Error> {
+async fn objects_are_decoded_with_the_current_definition() -> Result<(), kube::Error> {
     let server = Server::start().await.expect("a server");
     let client = server.direct_client();
     let crds: Api<CustomResourceDefinition> = Api::all(client.clone());
@@ -70,6 +70,6 @@ async fn objects_are_read_by_the_definition_of_this_moment() -> Result<(), kube:
             &Patch::Merge(json!({"spec": {"a": 1}})),
         )
         .await;
-    assert!(refused.is_err(), "what changes has to be right");
+    assert!(refused.is_err(), "changed values are validated");
     Ok(())
 }

@@ -1,7 +1,7 @@
-//! kube's client and runtime on the embedded server, with and without sockets, through faults and through hours.
+//! kube's client and runtime on the embedded server, with and without sockets, with faults and over hours.
 
+mod clients;
 mod definitions;
-mod hours;
 mod owners;
+mod paused_time;
 mod reflectors;
-mod ways;

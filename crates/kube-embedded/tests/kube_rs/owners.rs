@@ -1,4 +1,4 @@
-//! What becomes of objects whose owners are not there.
+//! Garbage collection of objects whose owners are missing.
 
 use std::pin::pin;
 
@@ -9,7 +9,7 @@ use kube::ResourceExt;
 use kube::api::{Api, ListParams, ObjectMeta, PostParams, WatchEvent, WatchParams};
 use kube_embedded::Server;
 
-use crate::ways::config_map;
+use crate::clients::config_map;
 
 fn owner(api_version: &str, kind: &str, name: &str, uid: &str) -> OwnerReference {
     OwnerReference {
@@ -21,10 +21,9 @@ fn owner(api_version: &str, kind: &str, name: &str, uid: &str) -> OwnerReference
     }
 }
 
-/// Chores are done in the order of the writes, so when the last is gone, the others have been looked at.
+/// Tasks are performed in the order of writes, so when the last object is deleted, the others have been processed.
 #[tokio::test]
-async fn an_object_goes_unless_its_owner_is_there_or_of_a_kind_that_nobody_knows() -> Result<(), kube::Error>
-{
+async fn objects_are_deleted_unless_an_owner_exists_or_has_an_unknown_kind() -> Result<(), kube::Error> {
     let server = Server::start().await.expect("a server");
     let client = server.direct_client();
     let home = Namespace {
@@ -59,7 +58,7 @@ async fn an_object_goes_unless_its_owner_is_there_or_of_a_kind_that_nobody_knows
             "of-one-with-another-name",
             owner("v1", "ConfigMap", "other", &here),
         ),
-        ("of-nobody", owner("v1", "ConfigMap", "nobody", "2")),
+        ("of-a-missing-owner", owner("v1", "ConfigMap", "missing", "2")),
     ];
     for (name, owner) in owned {
         let mut map = config_map(name, "");
@@ -72,7 +71,7 @@ async fn an_object_goes_unless_its_owner_is_there_or_of_a_kind_that_nobody_knows
     );
     while let Some(event) = events.try_next().await? {
         if let WatchEvent::Deleted(map) = event
-            && map.name_any() == "of-nobody"
+            && map.name_any() == "of-a-missing-owner"
         {
             break;
         }

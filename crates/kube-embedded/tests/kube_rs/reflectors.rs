@@ -1,4 +1,4 @@
-//! kube's reflector ends equal to the server, whatever happens on the way.
+//! kube's reflector becomes equal to the server after all faults.
 
 use std::collections::BTreeMap;
 use std::future::Future;
@@ -15,31 +15,31 @@ use kube::{Client, ResourceExt as _};
 use kube_embedded::{Fault, On, Server};
 use serde_json::json;
 
-use crate::ways::{clients, config_map};
+use crate::clients::{clients, config_map};
 
 async fn soon<T>(what: impl Future<Output = T>) -> T {
     tokio::time::timeout(Duration::from_secs(20), what)
         .await
-        .expect("something within twenty seconds")
+        .expect("completion within twenty seconds")
 }
 
-struct Reflected {
+struct TestReflector {
     store: Store<ConfigMap>,
     updates: Pin<Box<dyn Stream<Item = Result<watcher::Event<ConfigMap>, watcher::Error>> + Send>>,
 }
 
-impl Reflected {
-    fn start(client: &Client, config: watcher::Config) -> Reflected {
+impl TestReflector {
+    fn start(client: &Client, config: watcher::Config) -> TestReflector {
         let (store, writer) = reflector::store();
         let api: Api<ConfigMap> = Api::default_namespaced(client.clone());
-        // Without backoff: it tries again at once, which is what a test wants.
-        Reflected {
+        // Without backoff, so that it retries immediately.
+        TestReflector {
             store,
             updates: watcher(api, config).reflect(writer).boxed(),
         }
     }
 
-    /// Goes on until the store equals the server's list. Counts the errors on the way.
+    /// Polls until the store equals the server's list. Returns the number of errors.
     async fn catch_up(&mut self, server: &Server) -> usize {
         self.catch_up_to(versions(server).await).await
     }
@@ -62,14 +62,14 @@ fn versions_of<'a>(objects: impl Iterator<Item = &'a ConfigMap>) -> Versions {
     objects.map(|o| (o.name_any(), o.resource_version())).collect()
 }
 
-/// What the server has.
+/// Returns the versions of the server's objects.
 async fn versions(server: &Server) -> Versions {
     let direct: Api<ConfigMap> = Api::default_namespaced(server.direct_client());
     versions_of(direct.list(&ListParams::default()).await.expect("a list").iter())
 }
 
-/// Adds one object, changes one, deletes one.
-async fn disturb(server: &Server, nth: usize) {
+/// Adds one object, changes one, and deletes one.
+async fn change_objects(server: &Server, nth: usize) {
     let api: Api<ConfigMap> = Api::default_namespaced(server.direct_client());
     let [old, new] = [nth, nth + 1].map(|n| format!("object-{n}"));
     api.create(&PostParams::default(), &config_map(&new, "1"))
@@ -84,7 +84,7 @@ async fn disturb(server: &Server, nth: usize) {
         .expect("an object");
 }
 
-async fn furnished() -> Server {
+async fn server_with_objects() -> Server {
     let server = Server::start().await.expect("a server");
     let api: Api<ConfigMap> = Api::default_namespaced(server.direct_client());
     for name in ["changing", "lasting", "object-0"] {
@@ -103,12 +103,12 @@ fn strategies() -> [watcher::Config; 2] {
 }
 
 #[tokio::test]
-async fn a_reflector_survives_every_end_of_a_watch() {
+async fn a_reflector_recovers_from_all_ends_of_watches() {
     for strategy in strategies() {
-        let server = furnished().await;
+        let server = server_with_objects().await;
         let mut disturbances = 0..;
         for (way, client) in clients(&server) {
-            let mut reflected = Reflected::start(&client, strategy.clone());
+            let mut reflected = TestReflector::start(&client, strategy.clone());
             reflected.catch_up(&server).await;
             for end in [
                 Fault::CutAfterEvents(1),
@@ -127,7 +127,7 @@ async fn a_reflector_survives_every_end_of_a_watch() {
                 let rule = server.faults().add(On::watch("configmaps").once(), end);
                 server.cut_connections();
                 for nth in disturbances.by_ref().take(3) {
-                    disturb(&server, nth).await;
+                    change_objects(&server, nth).await;
                     reflected.catch_up(&server).await;
                 }
                 assert_eq!(rule.hits(), 1, "{name}");
@@ -137,9 +137,9 @@ async fn a_reflector_survives_every_end_of_a_watch() {
 }
 
 #[tokio::test]
-async fn a_reflector_survives_lists_that_fail() {
+async fn a_reflector_recovers_from_failed_lists() {
     for strategy in strategies() {
-        let server = furnished().await;
+        let server = server_with_objects().await;
         let wanted = versions(&server).await;
         for (way, client) in clients(&server) {
             let script = server.faults().script(
@@ -152,67 +152,64 @@ async fn a_reflector_survives_lists_that_fail() {
                     Fault::internal_error(),
                 ],
             );
-            let mut reflected = Reflected::start(&client, strategy.clone());
+            let mut reflected = TestReflector::start(&client, strategy.clone());
             let errors = reflected.catch_up_to(wanted.clone()).await;
             assert_eq!(script.hits(), 5, "{way} {strategy:?}");
-            // kube keeps quiet about a stream that breaks off.
+            // kube does not report a stream that breaks.
             assert!((4..=5).contains(&errors), "{errors} errors, {way} {strategy:?}");
         }
     }
 }
 
 #[tokio::test]
-async fn a_reflector_survives_the_server_going_down() {
+async fn a_reflector_recovers_from_an_outage() {
     for strategy in strategies() {
-        let server = furnished().await;
+        let server = server_with_objects().await;
         for (way, client) in clients(&server) {
-            let mut reflected = Reflected::start(&client, strategy.clone());
+            let mut reflected = TestReflector::start(&client, strategy.clone());
             reflected.catch_up(&server).await;
             server.go_down().await;
-            // The watch breaks, and the first attempts to come back fail.
+            // The watch breaks, and the first attempts to reconnect fail.
             for _ in 0..3 {
                 soon(async { while reflected.updates.next().await.expect("no end").is_ok() {} }).await;
             }
-            let meanwhile = json!({
+            let added = json!({
                 "apiVersion": "v1", "kind": "ConfigMap",
-                "metadata": { "name": format!("meanwhile-{way}"), "namespace": "default" },
+                "metadata": { "name": format!("added-{way}"), "namespace": "default" },
             });
-            server.load([meanwhile]).expect("an object");
-            server.come_back().await.expect("the same port");
+            server.load([added]).expect("an object");
+            server.restart().await.expect("the same port");
             reflected.catch_up(&server).await;
         }
     }
 }
 
 #[tokio::test]
-async fn a_reflector_survives_compaction_while_it_is_away() {
+async fn a_reflector_recovers_from_compaction_while_disconnected() {
     for strategy in strategies() {
-        let server = furnished().await;
+        let server = server_with_objects().await;
         for (nth, (way, client)) in (0..).zip(clients(&server)) {
-            let mut reflected = Reflected::start(&client, strategy.clone());
+            let mut reflected = TestReflector::start(&client, strategy.clone());
             reflected.catch_up(&server).await;
             server.cut_connections();
-            disturb(&server, nth).await;
+            change_objects(&server, nth).await;
             server.compact_history();
             let errors = reflected.catch_up(&server).await;
-            assert!(
-                errors >= 1,
-                "{way}: the old version is expired, and its user told so"
-            );
+            assert!(errors >= 1, "{way}: the expired version is reported");
         }
     }
 }
 
-/// kube's reflector cannot see that versions went back: that it may stay on the lost objects is known of it. What the
-/// server has to do is to break the watches and to answer a new list with what there is.
+/// kube's reflector does not detect decreasing versions, so it may keep the lost objects. The server must close the
+/// watches and return the restored objects to a new list.
 #[tokio::test]
-async fn a_new_reflector_sees_a_restored_backup() {
-    let server = furnished().await;
+async fn a_new_reflector_gets_a_restored_backup() {
+    let server = server_with_objects().await;
     for (_, client) in clients(&server) {
         let backup = server.backup();
-        disturb(&server, 0).await;
+        change_objects(&server, 0).await;
         server.restore(&backup);
-        let mut reflected = Reflected::start(&client, watcher::Config::default());
+        let mut reflected = TestReflector::start(&client, watcher::Config::default());
         reflected.catch_up(&server).await;
     }
 }

@@ -164,7 +164,7 @@ async fn the_loss_and_the_return_of_the_server_are_shown() {
     })
     .await;
 
-    server.come_back().await.expect("the same port");
+    server.restart().await.expect("the same port");
     let overview = until(&router, "/api/overview", |now| {
         now["informers"][0]["health"] == "live"
     })

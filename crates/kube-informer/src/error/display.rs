@@ -2,7 +2,6 @@
 
 use std::error::Error as StdError;
 use std::fmt;
-use std::time::Duration;
 
 use super::{
     CheckFailure, Error, NotSynced, Operation, Problem, StatusError, UnservedStage, VersionNotReached,
@@ -58,7 +57,7 @@ impl Error {
             Problem::BadData(what) => write!(f, "invalid response: {what}"),
             Problem::VeryShortWatch => f.write_str("the watch was closed within a second without an event"),
             Problem::StalledWatch(silence) => {
-                write!(f, "no data for {}: reopening the watch", HumanDuration(*silence))
+                write!(f, "no data for {silence:?}: reopening the watch")
             }
             Problem::NoStreamingList(why) => write!(f, "{why}: falling back to a plain list"),
             Problem::WentBack { from, to } => write!(
@@ -107,7 +106,7 @@ impl Error {
                 }
                 f.write_str("did not sync")?;
                 match why {
-                    NotSynced::TimedOut(after) => write!(f, " within {}", HumanDuration(*after))?,
+                    NotSynced::TimedOut(after) => write!(f, " within {after:?}")?,
                     NotSynced::Stopped => f.write_str(" before the informer stopped")?,
                 }
                 // The last error is the source.
@@ -140,7 +139,7 @@ impl Error {
                 write!(f, "handler {handler} has not processed all initial objects")?;
                 match why {
                     NotSynced::TimedOut(after) => {
-                        write!(f, " within {}: {backlog} events remaining", HumanDuration(*after))
+                        write!(f, " within {after:?}: {backlog} events remaining")
                     }
                     NotSynced::Stopped => f.write_str(" before it was removed or the informer stopped"),
                 }
@@ -185,7 +184,6 @@ impl Error {
             }
             Problem::WentBack { .. } => write!(f, "{HINT}was the server restored from a backup?"),
             Problem::Internal(_) => write!(f, "{HINT}report this bug"),
-            Problem::AlreadyStarted => write!(f, "{HINT}call this before the start"),
             Problem::ReservedParameter {
                 setting: Some(setting),
                 ..
@@ -252,7 +250,7 @@ fn fmt_not_checked(f: &mut fmt::Formatter<'_>, why: &CheckFailure) -> fmt::Resul
                 "requested version {asked}, but the list is at version {listed}"
             )
         }
-        CheckFailure::TooLong(limit) => write!(f, "it took longer than {}", HumanDuration(*limit)),
+        CheckFailure::TooLong(limit) => write!(f, "it took longer than {limit:?}"),
         CheckFailure::Failed(_) => Ok(()),
     }
 }
@@ -286,7 +284,7 @@ fn fmt_not_reached(
 ) -> fmt::Result {
     match why {
         VersionNotReached::TimedOut(after) => {
-            write!(f, "version {version} not reached within {}", HumanDuration(after))?;
+            write!(f, "version {version} not reached within {after:?}")?;
         }
         VersionNotReached::Stopped => write!(f, "version {version} not reached before the informer stopped")?,
         VersionNotReached::NotComparable => write!(f, "version {version:?} cannot be compared")?,
@@ -360,15 +358,6 @@ fn fmt_hints(f: &mut fmt::Formatter<'_>, parts: &[Parts], separator: &str) -> fm
         }
     }
     Ok(())
-}
-
-/// Prints a duration with its unit.
-struct HumanDuration(Duration);
-
-impl fmt::Display for HumanDuration {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{:?}", self.0)
-    }
 }
 
 #[cfg(test)]

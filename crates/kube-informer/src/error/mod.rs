@@ -543,16 +543,13 @@ impl Error {
         }
     }
 
-    /// Returns whether an index of that name already exists.
+    /// Returns whether an index of that name already exists, or the factory already has an informer of this kind.
     #[must_use]
     pub fn is_conflict(&self) -> bool {
-        matches!(self.problem(), Problem::IndexConflict(_))
-    }
-
-    /// Returns whether the factory already has an informer of this kind.
-    #[must_use]
-    pub fn is_informer_conflict(&self) -> bool {
-        matches!(self.problem(), Problem::InformerConflict)
+        matches!(
+            self.problem(),
+            Problem::IndexConflict(_) | Problem::InformerConflict
+        )
     }
 
     /// Returns whether no index has that name.

@@ -212,13 +212,14 @@ impl FactoryBuilder {
     /// Sets a function that changes the metadata of every object before it is added to a cache.
     ///
     /// A transform that is set with [`FactoryBuilder::kind`] replaces it for that kind, and can change whole objects.
-    #[doc(alias = "WithTransform")]
+    #[doc(alias("WithTransform", "SetTransform"))]
     pub fn transform(mut self, transform: impl Fn(&mut ObjectMeta) + Send + Sync + 'static) -> Self {
         self.options.transform = Some(Arc::new(transform));
         self
     }
 
     /// Sets a function that receives errors instead of the log. The error contains its kind.
+    #[doc(alias = "SetWatchErrorHandler")]
     pub fn watch_error_handler(mut self, handler: impl Fn(&Error) + Send + Sync + 'static) -> Self {
         self.options.error_handler = Some(Arc::new(handler));
         self

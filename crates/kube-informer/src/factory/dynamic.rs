@@ -14,7 +14,11 @@ impl SharedInformerFactory {
     ///
     /// Accepts the result of [`SharedInformerFactory::discover`], or an `ApiResource`. The latter does not contain
     /// whether the kind is namespaced: a factory for some namespaces assumes that it is.
-    #[doc(alias("dynamicinformer", "NewDynamicSharedInformerFactory"))]
+    #[doc(alias(
+        "dynamicinformer",
+        "NewDynamicSharedInformerFactory",
+        "NewFilteredDynamicSharedInformerFactory"
+    ))]
     #[must_use]
     pub fn dynamic(&self, kind: impl Into<DynamicKind>) -> SharedInformer<DynamicObject> {
         let kind = kind.into();

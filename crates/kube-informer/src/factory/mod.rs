@@ -293,6 +293,16 @@ impl SharedInformerFactory {
         members.iter().map(AnyInformer::status).collect()
     }
 
+    /// Returns a function that returns the status of each informer, or `None` after the factory was dropped.
+    #[cfg(feature = "metrics")]
+    pub(crate) fn weak_statuses(&self) -> impl Fn() -> Option<Vec<Status>> + Send + Sync + 'static {
+        let shared = Arc::downgrade(&self.shared);
+        move || {
+            let shared = shared.upgrade()?;
+            Some(SharedInformerFactory { shared }.statuses())
+        }
+    }
+
     /// Returns all informers without the types of their objects, in the order in which they were requested.
     #[must_use]
     pub fn informers(&self) -> Vec<AnyInformer> {
@@ -338,25 +348,6 @@ async fn join_waits(
         return Ok(());
     }
     Err(Error::new(Problem::NotAllSynced { errors, of }))
-}
-
-/// A weak reference to a factory.
-#[cfg(feature = "metrics")]
-pub(crate) struct WeakFactory(std::sync::Weak<FactoryShared>);
-
-#[cfg(feature = "metrics")]
-impl SharedInformerFactory {
-    pub(crate) fn downgrade(&self) -> WeakFactory {
-        WeakFactory(Arc::downgrade(&self.shared))
-    }
-}
-
-#[cfg(feature = "metrics")]
-impl WeakFactory {
-    pub(crate) fn upgrade(&self) -> Option<SharedInformerFactory> {
-        let shared = self.0.upgrade()?;
-        Some(SharedInformerFactory { shared })
-    }
 }
 
 impl fmt::Debug for SharedInformerFactory {

@@ -75,6 +75,10 @@ pub fn enqueue_controllers<O: Kind<DynamicType: Default>, K: Kind>(
 /// with [`HandlerOptions::never_blocks`](crate::HandlerOptions::never_blocks), which avoids the switch of
 /// threads.
 ///
+/// The handler receives every change without coalescing, because a state in between may return a key that no
+/// other state returns. While the function is slower than the changes arrive, the backlog grows without a limit:
+/// see [`Registration::backlog`](crate::Registration::backlog). A slow lookup belongs into the reconcile function.
+///
 /// ```no_run
 /// # use k8s_openapi::api::core::v1::ConfigMap;
 /// # fn example(maps: kube_informer::SharedInformer<ConfigMap>) -> Result<(), kube_informer::Error> {

@@ -13,12 +13,11 @@ use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 
 use super::context::{Hooks, ReflectorContext};
-use super::lifecycle::Lifecycle;
-use super::{CheckSettings, InformerShared, SharedInformer, Source};
+use super::{CheckSettings, InformerShared, InformerState, SharedInformer, Source};
 use crate::error::Error;
 use crate::measures::Measurements;
 use crate::object::format::{CacheFormat, PackingContext};
-use crate::object::{Kind, WatchedResource, is_cluster_scoped};
+use crate::object::{Kind, Transform, WatchedResource, is_cluster_scoped};
 use crate::pipeline::processor::Processor;
 use crate::pipeline::reflector::Backoff;
 use crate::pipeline::reflector::machine::{PageSize, Settings};
@@ -53,7 +52,7 @@ use crate::pipeline::wire::{
     "NewFilteredPodInformer"
 ))]
 pub struct InformerBuilder<K: Kind> {
-    from: From<K>,
+    origin: Origin<K>,
     kind: K::DynamicType,
     cluster_scoped: bool,
     options: Options,
@@ -105,15 +104,22 @@ impl Options {
 /// Adds an index to an empty store.
 type NewIndex<K> = Box<dyn FnOnce(&mut Writer<K>) -> Result<(), Error> + Send>;
 
-/// The source of the objects.
-enum From<K> {
+/// Where the objects are from.
+enum Origin<K> {
     Client(Client),
-    Own(Arc<dyn ListWatch<K>>),
+    Custom(Arc<dyn ListWatch<K>>),
 }
 
 impl<K: Kind> SharedInformer<K> {
     /// Returns a builder for an informer of a typed kind.
-    #[doc(alias("NewPodInformer", "NewInformerWithOptions"))]
+    #[doc(alias(
+        "NewPodInformer",
+        "NewInformer",
+        "NewIndexerInformer",
+        "NewTransformingInformer",
+        "NewInformerWithOptions",
+        "NewSharedIndexInformerWithOptions"
+    ))]
     #[must_use]
     pub fn builder(client: Client) -> InformerBuilder<K>
     where
@@ -125,15 +131,16 @@ impl<K: Kind> SharedInformer<K> {
     /// Returns a builder for an informer of a kind that is known only at run time, for example an `ApiResource` for
     /// `DynamicObject`.
     pub fn builder_with(client: Client, kind: K::DynamicType) -> InformerBuilder<K> {
-        InformerBuilder::new(From::Client(client), kind)
+        InformerBuilder::new(Origin::Client(client), kind)
     }
 
     /// Returns a builder for an informer that lists and watches a custom source instead of an API server.
     ///
     /// The source decides which objects it returns: selectors and other request parameters have no effect, and a
     /// namespace only appears in the informer's name.
+    #[doc(alias = "NewReflector")]
     pub fn builder_from(source: impl ListWatch<K>, kind: K::DynamicType) -> InformerBuilder<K> {
-        InformerBuilder::new(From::Own(Arc::new(source)), kind)
+        InformerBuilder::new(Origin::Custom(Arc::new(source)), kind)
     }
 }
 
@@ -146,9 +153,9 @@ impl<K: Kind> InformerBuilder<K> {
         self
     }
 
-    fn new(from: From<K>, kind: K::DynamicType) -> InformerBuilder<K> {
+    fn new(origin: Origin<K>, kind: K::DynamicType) -> InformerBuilder<K> {
         InformerBuilder {
-            from,
+            origin,
             kind,
             cluster_scoped: is_cluster_scoped::<K>(),
             options: Options::default(),
@@ -400,8 +407,8 @@ impl<K: Kind> InformerBuilder<K> {
         self
     }
 
-    /// Sets a function that changes every object once before it is added to the cache; see
-    /// [`SharedInformer::set_transform`].
+    /// Sets a function that changes every object once before it is added to the cache. Replaces an earlier one.
+    #[doc(alias("SetTransform", "TransformFunc"))]
     #[must_use]
     pub fn transform(self, transform: impl Fn(&mut K) + Send + Sync + 'static) -> Self {
         self.try_transform(move |object| {
@@ -410,17 +417,24 @@ impl<K: Kind> InformerBuilder<K> {
         })
     }
 
-    /// Sets a transform that may fail; see [`SharedInformer::set_try_transform`].
+    /// Sets a transform that may fail. A failure makes the list or watch fail: the watch-error handler is notified, and
+    /// the request is retried. The cache therefore contains every object, and only transformed ones.
     #[must_use]
     pub fn try_transform<E: fmt::Display>(
         mut self,
         transform: impl Fn(&mut K) -> Result<(), E> + Send + Sync + 'static,
     ) -> Self {
-        self.hooks.set_transform(transform);
+        self.hooks.transform = Some(Transform::new(transform));
         self
     }
 
-    /// Sets a function that receives errors instead of the log; see [`SharedInformer::set_watch_error_handler`].
+    /// Sets a function that receives errors instead of the log: of lists, watches, transforms and index functions.
+    /// Replaces an earlier one.
+    #[doc(alias(
+        "SetWatchErrorHandler",
+        "SetWatchErrorHandlerWithContext",
+        "WatchErrorHandler"
+    ))]
     #[must_use]
     pub fn watch_error_handler(mut self, handler: impl Fn(&Error) + Send + Sync + 'static) -> Self {
         self.hooks.error_handler = Some(Arc::new(handler));
@@ -458,7 +472,7 @@ impl<K: Kind> InformerBuilder<K> {
             self.options.namespaces.iter().map(String::as_str).collect()
         };
         let resource = WatchedResource::of::<K>(&self.kind, namespaces.iter().copied());
-        let several = matches!(self.from, From::Client(_)) && namespaces.len() > 1;
+        let several = matches!(self.origin, Origin::Client(_)) && namespaces.len() > 1;
         let (sources, scopes) = if several {
             let namespaces = namespaces.iter().copied();
             (
@@ -501,13 +515,13 @@ impl<K: Kind> InformerBuilder<K> {
                     seed,
                     mask,
                     (self.options.cache_format == CacheFormat::Packed)
-                        .then(|| PackingContext::new(resource.clone())),
+                        .then(|| PackingContext::new(resource.clone(), self.hooks.transform.clone())),
                     self.hooks,
                     measures,
                 )),
                 store,
                 resource,
-                lifecycle: Mutex::new(Lifecycle::new()),
+                state: Mutex::new(InformerState::New),
                 synced: CancellationToken::new(),
                 stop: CancellationToken::new(),
                 stopped: CancellationToken::new(),
@@ -517,7 +531,7 @@ impl<K: Kind> InformerBuilder<K> {
 
     /// Creates a source for each namespace, or one for all of them.
     fn sources<'a>(&self, namespaces: impl IntoIterator<Item = Option<&'a str>>) -> Vec<Source<K>> {
-        let is_requested = matches!(self.from, From::Client(_));
+        let is_requested = matches!(self.origin, Origin::Client(_));
         let named = |namespace: Option<&str>, list_watch| Source {
             list_watch,
             resource: WatchedResource::of::<K>(&self.kind, namespace),
@@ -525,9 +539,9 @@ impl<K: Kind> InformerBuilder<K> {
             start_over: Arc::new(Notify::new()),
         };
         let namespaces = namespaces.into_iter();
-        match &self.from {
-            From::Own(source) => namespaces.map(|at| named(at, Arc::clone(source))).collect(),
-            From::Client(client) => {
+        match &self.origin {
+            Origin::Custom(source) => namespaces.map(|at| named(at, Arc::clone(source))).collect(),
+            Origin::Client(client) => {
                 // Preparing the type for the wire format is slow, and the result is the same in all namespaces.
                 let api = ApiListWatch::<K>::new(client.clone(), &self.kind, None)
                     .wire_format(self.options.wire_format)

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use arc_swap::ArcSwapOption;
+use arc_swap::ArcSwap;
 use kube_wire::FieldMask;
 use parking_lot::Mutex;
 use tokio::time::Instant;
@@ -18,22 +18,13 @@ use crate::pipeline::store::{Seed, Store};
 use crate::pipeline::wire::{ObjectBody, RawObject};
 use crate::util::panics::{caught, drop_logged};
 
-/// Functions of the user that are set before the start.
+/// Functions of the user.
 pub(super) struct Hooks<K> {
     pub(super) transform: Option<Transform<K>>,
     pub(super) error_handler: Option<ErrorHandler>,
 }
 
 pub(crate) type ErrorHandler = Arc<dyn Fn(&Error) + Send + Sync>;
-
-impl<K> Hooks<K> {
-    pub(super) fn set_transform<E: std::fmt::Display>(
-        &mut self,
-        transform: impl Fn(&mut K) -> Result<(), E> + Send + Sync + 'static,
-    ) -> Option<Transform<K>> {
-        self.transform.replace(Transform::new(transform))
-    }
-}
 
 impl<K> Default for Hooks<K> {
     fn default() -> Self {
@@ -46,9 +37,8 @@ impl<K> Default for Hooks<K> {
 
 /// State that the reflectors of an informer share.
 pub(super) struct ReflectorContext<K> {
-    pub(super) hooks: Mutex<Hooks<K>>,
-    /// The transform of a running informer.
-    transform: ArcSwapOption<Transform<K>>,
+    /// Empty after the informer has stopped.
+    hooks: ArcSwap<Hooks<K>>,
     pub(super) measures: Arc<Measurements>,
     /// The last error for each watched namespace, the most recent one last.
     last_errors: Mutex<Vec<Error>>,
@@ -69,8 +59,7 @@ impl<K: Kind> ReflectorContext<K> {
         measures: Arc<Measurements>,
     ) -> ReflectorContext<K> {
         ReflectorContext {
-            hooks: Mutex::new(hooks),
-            transform: ArcSwapOption::empty(),
+            hooks: ArcSwap::from_pointee(hooks),
             measures,
             last_errors: Mutex::default(),
             store,
@@ -80,20 +69,10 @@ impl<K: Kind> ReflectorContext<K> {
         }
     }
 
-    /// Activates the hooks. They cannot be changed afterwards.
-    pub(super) fn start(&self) {
-        let transform = self.hooks.lock().transform.take();
-        if let Some(packing) = &self.packing {
-            packing.set_transform(transform.clone());
-        }
-        self.transform.store(transform.map(Arc::new));
-    }
-
     /// Drops the functions of the user that are not needed to read the cache.
     pub(super) fn drop_hooks(&self) {
-        let hooks = std::mem::take(&mut *self.hooks.lock());
-        let transform = self.transform.swap(None);
-        drop_logged("the transform or the watch-error handler", (hooks, transform));
+        let hooks = self.hooks.swap(Arc::default());
+        drop_logged("the transform or the watch-error handler", hooks);
     }
 
     pub(super) fn packing(&self) -> Option<&Arc<PackingContext<K>>> {
@@ -109,8 +88,8 @@ impl<K: Kind> ReflectorContext<K> {
             measures.went_back.fetch_add(1, Ordering::Relaxed);
         }
         self.remember(error);
-        let handler = self.hooks.lock().error_handler.clone();
-        let Some(handler) = handler else {
+        let hooks = self.hooks.load_full();
+        let Some(handler) = &hooks.error_handler else {
             return log(error);
         };
         if let Err(panic) = caught(|| handler(error)) {
@@ -183,7 +162,7 @@ impl<K: Kind> ReflectorContext<K> {
     }
 
     fn transformed(&self, key: &Key, mut object: Arc<K>) -> Result<Value<K>, Error> {
-        if let Some(transform) = &*self.transform.load() {
+        if let Some(transform) = &self.hooks.load().transform {
             transform.apply(key, unshared(&mut object))?;
         }
         Ok(Value::Decoded(object))

@@ -33,29 +33,12 @@ pub enum InformerState {
     Stopped,
 }
 
-#[derive(Debug)]
-pub(super) struct Lifecycle(InformerState);
-
-impl Lifecycle {
-    pub(super) fn new() -> Lifecycle {
-        Lifecycle(InformerState::New)
-    }
-
-    pub(super) fn before_start(&self) -> Result<(), Problem> {
-        match self.0 {
-            InformerState::New => Ok(()),
-            InformerState::Running => Err(Problem::AlreadyStarted),
-            InformerState::Stopped => Err(Problem::Stopped),
-        }
-    }
-}
-
 impl<K: Kind> SharedInformer<K> {
     /// Returns the state of the informer.
     #[doc(alias = "HasStarted")]
     #[must_use]
     pub fn state(&self) -> InformerState {
-        self.shared.lifecycle.lock().0
+        *self.shared.state.lock()
     }
 
     /// Returns whether the informer has stopped.
@@ -89,7 +72,7 @@ impl<K: Kind> SharedInformer<K> {
     ///
     /// # Cancel safety
     /// Dropping the future stops the informer without waiting for it. [`SharedInformer::shutdown`] waits.
-    #[doc(alias = "RunWithContext")]
+    #[doc(alias("RunWithContext", "ListAndWatch"))]
     pub async fn run(&self, stop: CancellationToken) -> Result<(), Error> {
         // A task of its own, so that the informer stops in order even if this future is dropped.
         let mut informer = tokio::spawn(self.begin()?.run());
@@ -129,10 +112,10 @@ impl<K: Kind> SharedInformer<K> {
     pub(crate) fn stop(&self) {
         self.shared.stop.cancel();
         let never_started = {
-            let mut lifecycle = self.shared.lifecycle.lock();
-            let new = lifecycle.0 == InformerState::New;
+            let mut state = self.shared.state.lock();
+            let new = *state == InformerState::New;
             if new {
-                lifecycle.0 = InformerState::Stopped;
+                *state = InformerState::Stopped;
             }
             new
         };
@@ -148,10 +131,12 @@ impl<K: Kind> SharedInformer<K> {
     fn begin(&self) -> Result<RunningInformer<K>, Error> {
         let runtime = Handle::current();
         {
-            let mut lifecycle = self.shared.lifecycle.lock();
-            lifecycle.before_start().map_err(|problem| self.error(problem))?;
-            lifecycle.0 = InformerState::Running;
-            self.shared.context.start();
+            let mut state = self.shared.state.lock();
+            match *state {
+                InformerState::New => *state = InformerState::Running,
+                InformerState::Running => return Err(self.error(Problem::AlreadyStarted)),
+                InformerState::Stopped => return Err(self.error(Problem::Stopped)),
+            }
         }
         let measures = &self.shared.context.measures;
         measures.started.set_once(&measures.clock, Instant::now());
@@ -228,7 +213,7 @@ impl<K: Kind> RunningInformer<K> {
         if let Err(error) = controlled {
             tracing::error!(resource = %shared.resource, %error, "controller failed: stopping the informer");
         }
-        shared.lifecycle.lock().0 = InformerState::Stopped;
+        *shared.state.lock() = InformerState::Stopped;
         shared.processor.stop().await;
         self.abandon.cancel();
         if let Some(compactor) = compactor
@@ -237,9 +222,7 @@ impl<K: Kind> RunningInformer<K> {
             tracing::error!(resource = %shared.resource, %error, "compaction task failed");
         }
     }
-}
 
-impl<K: Kind> RunningInformer<K> {
     /// Starts a reflector for each source. The queue closes when all of them have ended.
     #[expect(
         clippy::needless_pass_by_value,
@@ -271,7 +254,7 @@ impl<K: Kind> RunningInformer<K> {
 impl<K: Kind> Drop for RunningInformer<K> {
     fn drop(&mut self) {
         self.abandon.cancel();
-        self.shared.lifecycle.lock().0 = InformerState::Stopped;
+        *self.shared.state.lock() = InformerState::Stopped;
         self.shared.processor.close();
         self.shared.context.drop_hooks();
         self.shared.stopped.cancel();

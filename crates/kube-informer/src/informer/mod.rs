@@ -16,8 +16,7 @@ use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 
 pub(crate) use self::context::ErrorHandler;
-use self::context::{Hooks, ReflectorContext};
-use self::lifecycle::Lifecycle;
+use self::context::ReflectorContext;
 use crate::error::{Error, Operation, Problem};
 use crate::handler::{Event, EventHandler, HandlerOptions, Registration};
 use crate::lister::Lister;
@@ -111,7 +110,7 @@ pub(crate) struct InformerShared<K> {
     /// Set when the informer starts.
     queue_depth: OnceLock<QueueDepth<K>>,
     context: Arc<ReflectorContext<K>>,
-    lifecycle: Mutex<Lifecycle>,
+    state: Mutex<InformerState>,
     synced: CancellationToken,
     stop: CancellationToken,
     stopped: CancellationToken,
@@ -305,58 +304,9 @@ impl<K: Kind> SharedInformer<K> {
         self.shared.processor.registrations()
     }
 
-    /// Sets a function that receives errors instead of the log: of lists, watches, transforms and index functions.
-    /// Replaces an earlier one.
-    ///
-    /// # Errors
-    /// Returns an error if the informer has been started.
-    #[doc(alias = "SetWatchErrorHandler")]
-    pub fn set_watch_error_handler(
-        &self,
-        handler: impl Fn(&Error) + Send + Sync + 'static,
-    ) -> Result<(), Error> {
-        self.before_start(|hooks| hooks.error_handler.replace(Arc::new(handler)))
-    }
-
-    /// Sets a function that changes every object once before it is added to the cache. Replaces an earlier one.
-    ///
-    /// # Errors
-    /// Returns an error if the informer has been started.
-    #[doc(alias = "SetTransform")]
-    pub fn set_transform(&self, transform: impl Fn(&mut K) + Send + Sync + 'static) -> Result<(), Error> {
-        self.set_try_transform(move |object| {
-            transform(object);
-            Ok::<_, std::convert::Infallible>(())
-        })
-    }
-
-    /// Sets a transform that may fail. A failure makes the list or watch fail: the watch-error handler is notified, and
-    /// the request is retried. The cache therefore contains every object, and only transformed ones.
-    ///
-    /// # Errors
-    /// Returns an error if the informer has been started.
-    pub fn set_try_transform<E: fmt::Display>(
-        &self,
-        transform: impl Fn(&mut K) -> Result<(), E> + Send + Sync + 'static,
-    ) -> Result<(), Error> {
-        self.before_start(|hooks| hooks.set_transform(transform))
-    }
-
     /// Returns an address that all clones share. No other informer has it at the same time.
     pub(crate) fn address(&self) -> usize {
         Arc::as_ptr(&self.shared).addr()
-    }
-
-    /// Sets a hook. The previous value is dropped without a lock, because it is code of the user and may call this
-    /// informer.
-    fn before_start<Old>(&self, set: impl FnOnce(&mut Hooks<K>) -> Old) -> Result<(), Error> {
-        let old = {
-            let lifecycle = self.shared.lifecycle.lock();
-            lifecycle.before_start().map_err(|problem| self.error(problem))?;
-            set(&mut self.shared.context.hooks.lock())
-        };
-        drop(old);
-        Ok(())
     }
 
     fn not_stopped(&self) -> Result<(), Error> {
@@ -372,25 +322,6 @@ impl<K: Kind> SharedInformer<K> {
 
     fn error(&self, problem: Problem) -> Error {
         Error::new(problem).with_context(Operation::Cache, &self.shared.resource)
-    }
-}
-
-/// A weak reference to an informer.
-#[cfg(feature = "metrics")]
-pub(crate) struct WeakInformer<K>(std::sync::Weak<InformerShared<K>>);
-
-#[cfg(feature = "metrics")]
-impl<K> SharedInformer<K> {
-    pub(crate) fn downgrade(&self) -> WeakInformer<K> {
-        WeakInformer(Arc::downgrade(&self.shared))
-    }
-}
-
-#[cfg(feature = "metrics")]
-impl<K> WeakInformer<K> {
-    pub(crate) fn upgrade(&self) -> Option<SharedInformer<K>> {
-        let shared = self.0.upgrade()?;
-        Some(SharedInformer { shared })
     }
 }
 

@@ -1,5 +1,7 @@
 //! The status of an informer.
 
+#[cfg(feature = "metrics")]
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
@@ -161,6 +163,16 @@ impl Relists {
 }
 
 impl<K: Kind> SharedInformer<K> {
+    /// Returns a function that returns the status, or `None` after the informer was dropped.
+    #[cfg(feature = "metrics")]
+    pub(crate) fn weak_status(&self) -> impl Fn() -> Option<Status> + Send + Sync + 'static {
+        let shared = Arc::downgrade(&self.shared);
+        move || {
+            let shared = shared.upgrade()?;
+            Some(SharedInformer { shared }.status())
+        }
+    }
+
     /// Returns the status of the informer.
     #[must_use]
     pub fn status(&self) -> Status {

@@ -34,7 +34,7 @@ pub use crate::pipeline::store::Objects;
 /// # Ok(())
 /// # }
 /// ```
-#[doc(alias("GenericLister", "PodLister", "reflector::Store"))]
+#[doc(alias("GenericLister", "NewGenericLister", "PodLister", "reflector::Store"))]
 pub struct Lister<K> {
     store: Arc<Store<K>>,
 }
@@ -101,12 +101,6 @@ impl<K: Kind> Lister<K> {
     }
 }
 
-impl<K> Lister<K> {
-    fn store(&self) -> &Arc<Store<K>> {
-        &self.store
-    }
-}
-
 impl<K> Clone for Lister<K> {
     fn clone(&self) -> Self {
         Lister {
@@ -130,6 +124,7 @@ pub struct NamespaceLister<'a, K> {
 
 impl<K: Kind> NamespaceLister<'_, K> {
     /// Returns the objects of the namespace whose labels match.
+    #[doc(alias = "ListAllByNamespace")]
     #[must_use]
     pub fn list(&self, selector: &Selector) -> Vec<Object<K>> {
         self.store.read(|contents| {

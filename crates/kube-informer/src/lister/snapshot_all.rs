@@ -50,12 +50,6 @@ mod sealed {
     pub trait Sealed {}
 }
 
-impl<K> Lister<K> {
-    fn is_current(&self, snapshot: &Snapshot<K>) -> bool {
-        self.store().is_current(snapshot)
-    }
-}
-
 macro_rules! tuples {
     ($($kind:ident $at:tt),+) => {
         impl<$($kind),+> sealed::Sealed for ($(&Lister<$kind>,)+) {}
@@ -64,11 +58,11 @@ macro_rules! tuples {
             type Snapshots = ($(Snapshot<$kind>,)+);
 
             fn take(&self) -> Self::Snapshots {
-                ($(self.$at.store().snapshot(),)+)
+                ($(self.$at.store.snapshot(),)+)
             }
 
             fn are_current(&self, snapshots: &Self::Snapshots) -> bool {
-                $(self.$at.is_current(&snapshots.$at))&&+
+                $(self.$at.store.is_current(&snapshots.$at))&&+
             }
         }
     };

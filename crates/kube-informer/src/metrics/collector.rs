@@ -10,6 +10,7 @@ use prometheus_client::encoding::{DescriptorEncoder, MetricEncoder, NoLabelSet};
 use prometheus_client::metrics::MetricType;
 use prometheus_client::registry::Unit;
 
+use self::MetricValue::{Count, CountOfTime, Gauge, Histogram, Time};
 use super::{MetricsSources, prometheus_client};
 use crate::handler::Registration;
 use crate::informer::Status;
@@ -27,14 +28,6 @@ struct InformerRow {
     handlers: Vec<(String, Registration)>,
 }
 
-/// A metric. The name lacks the suffix for its unit or `_total`, which the encoder adds.
-struct MetricName {
-    name: &'static str,
-    help: &'static str,
-    unit: Option<Unit>,
-    kind: MetricType,
-}
-
 /// The value of one series.
 enum MetricValue {
     Count(u64),
@@ -47,6 +40,172 @@ enum MetricValue {
 /// A value with its own label, if it has one.
 type LabeledValue<'a> = (Option<(&'static str, &'a str)>, MetricValue);
 
+/// A metric: its name, its help text, and its values of one informer. The name lacks the suffix for its unit or
+/// `_total`, which the encoder adds.
+type Metric = (
+    &'static str,
+    &'static str,
+    for<'r> fn(&'r InformerRow) -> Vec<LabeledValue<'r>>,
+);
+
+const METRICS: &[Metric] = &[
+    // The metrics that client-go has.
+    (
+        "informer_queued_items",
+        "Number of changes waiting to be applied to the cache",
+        |row| one(Gauge(row.status.queued as u64)),
+    ),
+    (
+        "informer_processing_latency",
+        "Time to apply a batch of changes to the cache and queue it for the handlers",
+        |row| one(Histogram(row.status.processing.clone())),
+    ),
+    (
+        "informer_store_resource_version",
+        "Last 15 digits of the resource version of the cache",
+        |row| optional(row.status.version.as_ref().and_then(last_digits).map(Gauge)),
+    ),
+    // The cache.
+    ("informer_objects", "Number of objects in the cache", |row| {
+        one(Gauge(row.status.objects as u64))
+    }),
+    (
+        "informer_cache_bytes",
+        "Size of the objects in the cache",
+        |row| one(Gauge(row.status.bytes)),
+    ),
+    ("informer_synced", "Whether a full list is in the cache", |row| {
+        one(Gauge(u64::from(row.status.has_synced)))
+    }),
+    (
+        "informer_sync_duration",
+        "Time from the start until the first full list was in the cache",
+        |row| optional(row.status.synced_after.map(Time)),
+    ),
+    ("informer_events", "Number of changes of the cache", |row| {
+        let status = &row.status;
+        let counts = [
+            ("added", status.added),
+            ("updated", status.updated),
+            ("deleted", status.deleted),
+        ];
+        by("type", counts)
+    }),
+    ("informer_checks", "Number of consistency checks", |row| {
+        let status = &row.status;
+        let counts = [
+            ("consistent", status.checks.saturating_sub(status.inconsistencies)),
+            ("inconsistent", status.inconsistencies),
+            ("failed", status.unchecked),
+        ];
+        by("result", counts)
+    }),
+    // The server.
+    (
+        "informer_watch_age",
+        "Time for which the server has been watched without interruption",
+        |row| optional(row.status.watched_for.map(Time)),
+    ),
+    (
+        "informer_silence",
+        "Time since the server last reported its version by a list, an event or a bookmark",
+        |row| optional(row.status.silent_for.map(Time)),
+    ),
+    ("informer_requests", "Number of requests to the server", |row| {
+        let status = &row.status;
+        let counts = [
+            ("list", status.lists),
+            ("streaming_list", status.streaming_lists),
+            ("watch", status.watches),
+        ];
+        by("verb", counts)
+    }),
+    ("informer_relists", "Number of relists", |row| {
+        by("cause", row.status.relists.by_cause())
+    }),
+    (
+        "informer_errors",
+        "Number of errors reported to the watch-error handler",
+        |row| one(Count(row.status.errors)),
+    ),
+    (
+        "informer_went_back",
+        "Number of times the server was at an older version than before",
+        |row| one(Count(row.status.went_back)),
+    ),
+    (
+        "informer_received_objects",
+        "Number of objects received in lists and watches",
+        |row| one(Count(row.status.received_objects)),
+    ),
+    (
+        "informer_received_bytes",
+        "Size of the objects received in lists and watches",
+        |row| one(Count(row.status.received_bytes)),
+    ),
+    (
+        "informer_decoded_objects",
+        "Number of objects that were decoded",
+        |row| one(Count(row.status.decoded_objects)),
+    ),
+    ("informer_decode_seconds", "Time spent decoding", |row| {
+        one(CountOfTime(row.status.decode_time))
+    }),
+    // The handlers.
+    (
+        "informer_handler_backlog",
+        "Number of events that wait for the handler",
+        |row| of_handlers(row, |handler| Gauge(handler.backlog() as u64)),
+    ),
+    (
+        "informer_handler_events",
+        "Number of events delivered to the handler",
+        |row| of_handlers(row, |handler| Count(handler.delivered())),
+    ),
+    (
+        "informer_handler_duration",
+        "Duration of the handler's calls",
+        |row| of_handlers(row, |handler| Histogram(handler.calls())),
+    ),
+    (
+        "informer_handler_latency",
+        "Time that changes waited for the handler",
+        |row| of_handlers(row, |handler| Histogram(handler.waits())),
+    ),
+    (
+        "informer_handler_running",
+        "Duration of the handler's current call",
+        |row| of_handlers(row, |handler| Time(handler.running_for().unwrap_or_default())),
+    ),
+    (
+        "informer_handler_panics",
+        "Number of panics of the handler",
+        |row| of_handlers(row, |handler| Count(handler.panics())),
+    ),
+];
+
+fn one<'a>(value: MetricValue) -> Vec<LabeledValue<'a>> {
+    vec![(None, value)]
+}
+
+fn optional<'a>(value: Option<MetricValue>) -> Vec<LabeledValue<'a>> {
+    value.map(|value| (None, value)).into_iter().collect()
+}
+
+fn by<'a>(label: &'static str, counts: impl IntoIterator<Item = (&'a str, u64)>) -> Vec<LabeledValue<'a>> {
+    let counts = counts.into_iter();
+    counts
+        .map(|(value, count)| (Some((label, value)), Count(count)))
+        .collect()
+}
+
+fn of_handlers(row: &InformerRow, value: impl Fn(&Registration) -> MetricValue) -> Vec<LabeledValue<'_>> {
+    let handlers = row.handlers.iter();
+    handlers
+        .map(|(name, handler)| (Some(("handler", name.as_str())), value(handler)))
+        .collect()
+}
+
 impl Collector {
     pub(super) fn new(sources: Arc<MetricsSources>) -> Collector {
         Collector { sources }
@@ -56,14 +215,26 @@ impl Collector {
 impl collector::Collector for Collector {
     fn encode(&self, mut page: DescriptorEncoder<'_>) -> fmt::Result {
         let rows = rows(self.sources.read());
-        if rows.is_empty() {
-            return Ok(());
+        for (name, help, values) in METRICS {
+            let values: Vec<_> = rows
+                .iter()
+                .flat_map(|row| {
+                    values(row)
+                        .into_iter()
+                        .map(move |(label, value)| (row.labels(label), value))
+                })
+                .collect();
+            // Omit the name of a metric without values.
+            let Some((_, first)) = values.first() else {
+                continue;
+            };
+            let unit = first.unit();
+            let mut family = page.encode_descriptor(name, help, unit.as_ref(), first.kind())?;
+            for (labels, value) in &values {
+                value.encode(family.encode_family(labels)?)?;
+            }
         }
-        MetricsPage {
-            page: &mut page,
-            rows: &rows,
-        }
-        .encode()
+        Ok(())
     }
 }
 
@@ -123,248 +294,6 @@ impl DuplicateNames {
     }
 }
 
-struct MetricsPage<'p, 'e> {
-    page: &'p mut DescriptorEncoder<'e>,
-    rows: &'p [InformerRow],
-}
-
-impl MetricsPage<'_, '_> {
-    fn encode(&mut self) -> fmt::Result {
-        self.client_go()?;
-        self.cache()?;
-        self.server()?;
-        self.handlers()
-    }
-
-    /// Writes the metrics that client-go has.
-    fn client_go(&mut self) -> fmt::Result {
-        self.gauge(
-            "informer_queued_items",
-            "Number of changes waiting to be applied to the cache",
-            |s| Some(s.queued as u64),
-        )?;
-        let latency = MetricName::histogram(
-            "informer_processing_latency",
-            "Time to apply a batch of changes to the cache and queue it for the handlers",
-        );
-        self.each(&latency, |row| {
-            vec![(None, MetricValue::Histogram(row.status.processing.clone()))]
-        })?;
-        self.gauge(
-            "informer_store_resource_version",
-            "Last 15 digits of the resource version of the cache",
-            |s| s.version.as_ref().and_then(last_digits),
-        )
-    }
-
-    fn cache(&mut self) -> fmt::Result {
-        self.gauge("informer_objects", "Number of objects in the cache", |s| {
-            Some(s.objects as u64)
-        })?;
-        self.gauge("informer_cache_bytes", "Size of the objects in the cache", |s| {
-            Some(s.bytes)
-        })?;
-        self.gauge("informer_synced", "Whether a full list is in the cache", |s| {
-            Some(u64::from(s.has_synced))
-        })?;
-        self.seconds(
-            "informer_sync_duration",
-            "Time from the start until the first full list was in the cache",
-            |s| s.synced_after,
-        )?;
-        let events = MetricName::counter("informer_events", "Number of changes of the cache");
-        self.each(&events, |row| {
-            let status = &row.status;
-            let counts = [
-                ("added", status.added),
-                ("updated", status.updated),
-                ("deleted", status.deleted),
-            ];
-            by("type", counts)
-        })?;
-        let checks = MetricName::counter("informer_checks", "Number of consistency checks");
-        self.each(&checks, |row| {
-            let status = &row.status;
-            let counts = [
-                ("consistent", status.checks.saturating_sub(status.inconsistencies)),
-                ("inconsistent", status.inconsistencies),
-                ("failed", status.unchecked),
-            ];
-            by("result", counts)
-        })
-    }
-
-    fn server(&mut self) -> fmt::Result {
-        self.seconds(
-            "informer_watch_age",
-            "Time for which the server has been watched without interruption",
-            |s| s.watched_for,
-        )?;
-        self.seconds(
-            "informer_silence",
-            "Time since the server last reported its version by a list, an event or a bookmark",
-            |s| s.silent_for,
-        )?;
-        let requests = MetricName::counter("informer_requests", "Number of requests to the server");
-        self.each(&requests, |row| {
-            let status = &row.status;
-            let counts = [
-                ("list", status.lists),
-                ("streaming_list", status.streaming_lists),
-                ("watch", status.watches),
-            ];
-            by("verb", counts)
-        })?;
-        let relists = MetricName::counter("informer_relists", "Number of relists");
-        self.each(&relists, |row| by("cause", row.status.relists.by_cause()))?;
-        self.count(
-            "informer_errors",
-            "Number of errors reported to the watch-error handler",
-            |s| s.errors,
-        )?;
-        self.count(
-            "informer_went_back",
-            "Number of times the server was at an older version than before",
-            |s| s.went_back,
-        )?;
-        self.count(
-            "informer_received_objects",
-            "Number of objects received in lists and watches",
-            |s| s.received_objects,
-        )?;
-        self.count(
-            "informer_received_bytes",
-            "Size of the objects received in lists and watches",
-            |s| s.received_bytes,
-        )?;
-        self.count(
-            "informer_decoded_objects",
-            "Number of objects that were decoded",
-            |s| s.decoded_objects,
-        )?;
-        let decoding = MetricName::counter("informer_decode_seconds", "Time spent decoding");
-        self.each(&decoding, |row| {
-            vec![(None, MetricValue::CountOfTime(row.status.decode_time))]
-        })
-    }
-
-    fn handlers(&mut self) -> fmt::Result {
-        let backlog = MetricName::gauge(
-            "informer_handler_backlog",
-            "Number of events that wait for the handler",
-        );
-        self.each_handler(&backlog, |handler| MetricValue::Gauge(handler.backlog() as u64))?;
-        let events = MetricName::counter(
-            "informer_handler_events",
-            "Number of events delivered to the handler",
-        );
-        self.each_handler(&events, |handler| MetricValue::Count(handler.delivered()))?;
-        let calls = MetricName::histogram("informer_handler_duration", "Duration of the handler's calls");
-        self.each_handler(&calls, |handler| MetricValue::Histogram(handler.calls()))?;
-        let waits = MetricName::histogram(
-            "informer_handler_latency",
-            "Time that changes waited for the handler",
-        );
-        self.each_handler(&waits, |handler| MetricValue::Histogram(handler.waits()))?;
-        let running = MetricName::gauge(
-            "informer_handler_running",
-            "Duration of the handler's current call",
-        );
-        self.each_handler(&running.seconds(), |handler| {
-            MetricValue::Time(handler.running_for().unwrap_or_default())
-        })?;
-        let panics = MetricName::counter("informer_handler_panics", "Number of panics of the handler");
-        self.each_handler(&panics, |handler| MetricValue::Count(handler.panics()))
-    }
-
-    fn gauge(
-        &mut self,
-        name: &'static str,
-        help: &'static str,
-        value: impl Fn(&Status) -> Option<u64>,
-    ) -> fmt::Result {
-        let value = |row: &InformerRow| value(&row.status).map(MetricValue::Gauge);
-        self.optional(&MetricName::gauge(name, help), value)
-    }
-
-    fn seconds(
-        &mut self,
-        name: &'static str,
-        help: &'static str,
-        value: impl Fn(&Status) -> Option<Duration>,
-    ) -> fmt::Result {
-        let value = |row: &InformerRow| value(&row.status).map(MetricValue::Time);
-        self.optional(&MetricName::gauge(name, help).seconds(), value)
-    }
-
-    fn optional(
-        &mut self,
-        head: &MetricName,
-        value: impl Fn(&InformerRow) -> Option<MetricValue>,
-    ) -> fmt::Result {
-        self.each(head, |row| {
-            let value = value(row).map(|value| (None, value));
-            value.into_iter().collect()
-        })
-    }
-
-    fn count(
-        &mut self,
-        name: &'static str,
-        help: &'static str,
-        value: impl Fn(&Status) -> u64,
-    ) -> fmt::Result {
-        self.each(&MetricName::counter(name, help), |row| {
-            vec![(None, MetricValue::Count(value(&row.status)))]
-        })
-    }
-
-    fn each_handler(
-        &mut self,
-        head: &MetricName,
-        value: impl Fn(&Registration) -> MetricValue,
-    ) -> fmt::Result {
-        self.each(head, |row| {
-            let handlers = row.handlers.iter();
-            let samples = handlers.map(|(name, handler)| (Some(("handler", name.as_str())), value(handler)));
-            samples.collect()
-        })
-    }
-
-    fn each<'r>(
-        &mut self,
-        head: &MetricName,
-        samples: impl Fn(&'r InformerRow) -> Vec<LabeledValue<'r>>,
-    ) -> fmt::Result
-    where
-        Self: 'r,
-    {
-        let rows = self.rows;
-        let all: Vec<_> = rows.iter().map(|row| (row, samples(row))).collect();
-        // Omit the name of a metric without values.
-        if all.iter().all(|(_, samples)| samples.is_empty()) {
-            return Ok(());
-        }
-        let mut family = self
-            .page
-            .encode_descriptor(head.name, head.help, head.unit.as_ref(), head.kind)?;
-        for (row, samples) in all {
-            for (label, value) in samples {
-                let labels = row.labels(label);
-                value.encode(family.encode_family(&labels)?)?;
-            }
-        }
-        Ok(())
-    }
-}
-
-fn by<'a>(label: &'static str, counts: impl IntoIterator<Item = (&'a str, u64)>) -> Vec<LabeledValue<'a>> {
-    let counts = counts.into_iter();
-    counts
-        .map(|(value, count)| (Some((label, value)), MetricValue::Count(count)))
-        .collect()
-}
-
 impl InformerRow {
     fn labels<'a>(&'a self, more: Option<(&'a str, &'a str)>) -> Vec<(&'a str, &'a str)> {
         let resource = &self.status.resource;
@@ -379,44 +308,30 @@ impl InformerRow {
     }
 }
 
-impl MetricName {
-    fn new(name: &'static str, help: &'static str, kind: MetricType) -> MetricName {
-        MetricName {
-            name,
-            help,
-            unit: None,
-            kind,
+impl MetricValue {
+    fn kind(&self) -> MetricType {
+        match self {
+            Count(_) | CountOfTime(_) => MetricType::Counter,
+            Gauge(_) | Time(_) => MetricType::Gauge,
+            Histogram(_) => MetricType::Histogram,
         }
     }
 
-    fn gauge(name: &'static str, help: &'static str) -> MetricName {
-        MetricName::new(name, help, MetricType::Gauge)
+    /// Returns the unit that is part of the metric's name.
+    fn unit(&self) -> Option<Unit> {
+        match self {
+            Count(_) | CountOfTime(_) | Gauge(_) => None,
+            Time(_) | Histogram(_) => Some(Unit::Seconds),
+        }
     }
 
-    fn counter(name: &'static str, help: &'static str) -> MetricName {
-        MetricName::new(name, help, MetricType::Counter)
-    }
-
-    fn histogram(name: &'static str, help: &'static str) -> MetricName {
-        MetricName::new(name, help, MetricType::Histogram).seconds()
-    }
-
-    fn seconds(mut self) -> MetricName {
-        self.unit = Some(Unit::Seconds);
-        self
-    }
-}
-
-impl MetricValue {
     fn encode(&self, mut encoder: MetricEncoder<'_>) -> fmt::Result {
         match self {
-            MetricValue::Count(count) => encoder.encode_counter::<NoLabelSet, _, u64>(count, None),
-            MetricValue::CountOfTime(time) => {
-                encoder.encode_counter::<NoLabelSet, _, f64>(&time.as_secs_f64(), None)
-            }
-            MetricValue::Gauge(gauge) => encoder.encode_gauge(gauge),
-            MetricValue::Time(time) => encoder.encode_gauge(&time.as_secs_f64()),
-            MetricValue::Histogram(durations) => {
+            Count(count) => encoder.encode_counter::<NoLabelSet, _, u64>(count, None),
+            CountOfTime(time) => encoder.encode_counter::<NoLabelSet, _, f64>(&time.as_secs_f64(), None),
+            Gauge(gauge) => encoder.encode_gauge(gauge),
+            Time(time) => encoder.encode_gauge(&time.as_secs_f64()),
+            Histogram(durations) => {
                 let bound = |bound: &Option<Duration>| bound.map_or(f64::MAX, |b| b.as_secs_f64());
                 let buckets = durations.buckets.iter();
                 let buckets: Vec<_> = buckets.map(|(longest, count)| (bound(longest), *count)).collect();

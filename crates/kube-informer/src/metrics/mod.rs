@@ -76,8 +76,8 @@ use prometheus_client::registry::Registry;
 pub use kube_workqueue::metrics::{Metrics, prometheus_client};
 
 use self::collector::Collector;
-use crate::factory::{SharedInformerFactory, WeakFactory};
-use crate::informer::{InformerState, SharedInformer, Status, WeakInformer};
+use crate::factory::SharedInformerFactory;
+use crate::informer::{InformerState, SharedInformer, Status};
 use crate::object::Kind;
 
 /// Registers the metrics of informers. Clones share the registered informers.
@@ -89,17 +89,15 @@ pub struct InformerMetrics {
     sources: Arc<MetricsSources>,
 }
 
-/// The registered informers. The references are weak: informers without other references are omitted.
+/// The names and functions of the registered informers. The references are weak: informers without other references
+/// are omitted.
 #[derive(Default)]
 pub(crate) struct MetricsSources {
-    sources: Mutex<Vec<Box<dyn InformerProvider>>>,
+    sources: Mutex<Vec<(String, ReadStatuses)>>,
 }
 
-/// Provides the status of informers.
-trait InformerProvider: Send + Sync {
-    /// Returns each informer's name and status, or `None` if the informers were dropped.
-    fn read(&self) -> Option<Vec<(String, Status)>>;
-}
+/// Returns the status of informers, or `None` if they were dropped.
+type ReadStatuses = Box<dyn Fn() -> Option<Vec<Status>> + Send + Sync>;
 
 impl InformerMetrics {
     /// Adds the metrics to a registry. Call it once for each registry, because names in a registry must be unique.
@@ -112,16 +110,17 @@ impl InformerMetrics {
 
     /// Adds all informers of a factory, including those that are requested later. Their `name` is that of the factory.
     pub fn add_factory(&self, factory: &SharedInformerFactory) {
-        self.add_source(Box::new(factory.downgrade()));
+        self.add_source(factory.name().to_owned(), Box::new(factory.weak_statuses()));
     }
 
     /// Adds an informer.
     pub fn add<K: Kind>(&self, name: impl Into<String>, informer: &SharedInformer<K>) {
-        self.add_source(Box::new((name.into(), informer.downgrade())));
+        let status = informer.weak_status();
+        self.add_source(name.into(), Box::new(move || Some(vec![status()?])));
     }
 
-    fn add_source(&self, source: Box<dyn InformerProvider>) {
-        self.sources.sources.lock().push(source);
+    fn add_source(&self, name: String, read: ReadStatuses) {
+        self.sources.sources.lock().push((name, read));
     }
 }
 
@@ -129,30 +128,15 @@ impl MetricsSources {
     /// Returns the name and status of every informer that has not been dropped.
     fn read(&self) -> Vec<(String, Status)> {
         let mut all = Vec::new();
-        self.sources.lock().retain(|source| match source.read() {
-            Some(some) => {
-                all.extend(some);
-                true
-            }
-            None => false,
+        self.sources.lock().retain(|(name, read)| {
+            let Some(statuses) = read() else {
+                return false;
+            };
+            all.extend(statuses.into_iter().map(|status| (name.clone(), status)));
+            true
         });
         all.retain(|(_, status)| status.state != InformerState::Stopped);
         all
-    }
-}
-
-impl InformerProvider for WeakFactory {
-    fn read(&self) -> Option<Vec<(String, Status)>> {
-        let factory = self.upgrade()?;
-        let named = |status| (factory.name().to_owned(), status);
-        Some(factory.statuses().into_iter().map(named).collect())
-    }
-}
-
-impl<K: Kind> InformerProvider for (String, WeakInformer<K>) {
-    fn read(&self) -> Option<Vec<(String, Status)>> {
-        let (name, informer) = self;
-        Some(vec![(name.clone(), informer.upgrade()?.status())])
     }
 }
 

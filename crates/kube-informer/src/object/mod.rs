@@ -68,6 +68,7 @@ impl<K> Object<K> {
     }
 
     /// Returns the namespace and name.
+    #[doc(alias = "ObjectToName")]
     #[must_use]
     pub fn key(&self) -> &Key {
         self.entry.key()

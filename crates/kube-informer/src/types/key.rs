@@ -26,7 +26,9 @@ use std::sync::Arc;
     "cache.MetaNamespaceKeyFunc",
     "DeletionHandlingMetaNamespaceKeyFunc",
     "SplitMetaNamespaceKey",
+    "KeyFunc",
     "ObjectName",
+    "ParseObjectName",
     "NamespacedName",
     "ObjectRef",
 ))]

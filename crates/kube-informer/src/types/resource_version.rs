@@ -54,9 +54,12 @@ impl ResourceVersion {
         self.digits().is_some()
     }
 
-    /// Returns the version in a server's metadata; `None` if it is missing or empty.
+    /// Returns the version in a server's metadata; `None` if it is missing, empty or zero.
+    ///
+    /// Zero is no version of anything: in a request, it means any version. A watch from there could return older objects.
     pub(crate) fn from_metadata(text: Option<&str>) -> Option<ResourceVersion> {
-        text.filter(|text| !text.is_empty()).map(ResourceVersion::from)
+        text.filter(|text| !matches!(*text, "" | "0"))
+            .map(ResourceVersion::from)
     }
 
     fn digits(&self) -> Option<String> {

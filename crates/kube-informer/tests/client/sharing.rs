@@ -87,7 +87,7 @@ async fn a_restarted_server_is_reconnected() {
     for _ in 0..3 {
         assert!(soon("a refusal", client.send(get("/api/v1/pods"))).await.is_err());
     }
-    server.come_back().await.expect("the same port");
+    server.restart().await.expect("the same port");
     read(answer(&client, "/api/v1/pods").await).await;
     assert_eq!(server.connections(), 2);
 }

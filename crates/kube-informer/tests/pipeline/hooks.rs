@@ -1,10 +1,10 @@
 //! User functions that process objects before they are cached: transforms and indexes.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, OnceLock};
 
 use k8s_openapi::api::core::v1::ConfigMap;
-use kube_informer::{Error, Event, HandlerOptions, InformerState, error::StatusError};
+use kube_informer::{Error, Event, HandlerOptions, InformerState, SharedInformer, error::StatusError};
 use tokio::time::timeout;
 
 use crate::handlers::PanicOnDrop;
@@ -16,20 +16,18 @@ use crate::scripted::{Server, text};
 #[tokio::test(start_paused = true)]
 async fn a_transform_applies_everywhere_and_runs_once() {
     let server = Server::with(&["a/n"]);
+    let runs = Arc::new(AtomicUsize::new(0));
+    let counted = Arc::clone(&runs);
     let informer = server
         .builder()
         .resync(std::time::Duration::from_secs(1_000))
-        .build();
-    let runs = Arc::new(AtomicUsize::new(0));
-    let counted = Arc::clone(&runs);
-    informer
-        .set_transform(move |object: &mut ConfigMap| {
+        .transform(move |object| {
             counted.fetch_add(1, Ordering::Relaxed);
             let data = object.data.get_or_insert_default();
             let text = format!("transformed {}", data.get("text").map_or("", String::as_str));
             data.insert("text".to_owned(), text);
         })
-        .unwrap();
+        .build();
     let (handler, mut recording) = recorder();
     let options = HandlerOptions::new().every_event();
     informer.add_handler_with(handler, options).unwrap();
@@ -64,10 +62,10 @@ async fn a_transform_applies_everywhere_and_runs_once() {
 #[tokio::test]
 async fn a_transform_may_drop_the_metadata() {
     let server = Server::with(&["a/n"]);
-    let informer = server.informer();
-    informer
-        .set_transform(|object: &mut ConfigMap| object.metadata = kube::api::ObjectMeta::default())
-        .unwrap();
+    let informer = server
+        .builder()
+        .transform(|object| object.metadata = kube::api::ObjectMeta::default())
+        .build();
     let (handler, mut recording) = recorder();
     let options = HandlerOptions::new().every_event();
     informer.add_handler_with(handler, options).unwrap();
@@ -96,11 +94,11 @@ async fn the_error_of_a_list_reaches_the_error_handler() {
         ..StatusError::default()
     };
     server.fail_lists(Some(Error::status(forbidden)));
-    let informer = server.informer();
     let (sender, mut errors) = tokio::sync::mpsc::unbounded_channel();
-    informer
-        .set_watch_error_handler(move |error| drop(sender.send(error.clone())))
-        .unwrap();
+    let informer = server
+        .builder()
+        .watch_error_handler(move |error| drop(sender.send(error.clone())))
+        .build();
     informer.start().unwrap();
     let error = timeout(LONG, errors.recv()).await.unwrap().unwrap();
     assert!(error.is_forbidden(), "{error}");
@@ -121,11 +119,11 @@ async fn the_error_of_a_list_reaches_the_error_handler() {
 #[tokio::test]
 async fn an_index_function_that_fails_is_reported() {
     let server = Server::with(&["a/good", "a/bad"]);
-    let informer = server.informer();
     let (sender, mut errors) = tokio::sync::mpsc::unbounded_channel();
-    informer
-        .set_watch_error_handler(move |error| drop(sender.send(error.to_string())))
-        .unwrap();
+    let informer = server
+        .builder()
+        .watch_error_handler(move |error| drop(sender.send(error.to_string())))
+        .build();
     let index = informer
         .try_index("names", |object: &ConfigMap| match object.metadata.name.clone() {
             Some(name) if name == "bad" => Err("no"),
@@ -153,34 +151,33 @@ async fn an_index_function_that_fails_is_reported() {
     informer.shutdown().await;
 }
 
-/// Replaced and rejected functions are dropped without a lock.
+/// Rejected functions, and the functions of a stopped informer, are dropped without a lock.
 #[test]
 fn user_functions_may_use_their_informer_when_they_are_dropped() {
     returns(|| {
-        let informer = Server::new().informer();
+        let built = Arc::new(OnceLock::<SharedInformer<ConfigMap>>::new());
         let calls = Arc::new(AtomicUsize::new(0));
         let ask = || {
-            let (informer, calls) = (informer.clone(), Arc::clone(&calls));
+            let (built, calls) = (Arc::clone(&built), Arc::clone(&calls));
             AtLast(move || {
+                let informer = built.get().unwrap();
                 let _ = (informer.state(), informer.status());
                 let _ = informer.index("number", |_: &ConfigMap| [1_u8]);
                 calls.fetch_add(1, Ordering::Relaxed);
             })
         };
-        let last = ask();
-        informer
-            .set_watch_error_handler(move |_| {
-                let _ = &last;
+        let (in_handler, in_transform) = (ask(), ask());
+        let informer = Server::new()
+            .builder()
+            .watch_error_handler(move |_| {
+                let _ = &in_handler;
             })
-            .unwrap();
-        informer.set_watch_error_handler(|_| {}).unwrap();
-        let last = ask();
-        informer
-            .set_transform(move |_| {
-                let _ = &last;
+            .transform(move |_| {
+                let _ = &in_transform;
             })
-            .unwrap();
-        informer.set_transform(|_| {}).unwrap();
+            .build();
+        built.set(informer.clone()).unwrap();
+        informer.index("number", |_: &ConfigMap| [1_u8]).unwrap();
         let last = ask();
         let refused = informer.index("number", move |_: &ConfigMap| {
             {
@@ -189,6 +186,9 @@ fn user_functions_may_use_their_informer_when_they_are_dropped() {
             [1_u8]
         });
         assert!(refused.unwrap_err().is_conflict());
+        assert_eq!(calls.load(Ordering::Relaxed), 1);
+        let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+        runtime.block_on(informer.shutdown());
         assert_eq!(calls.load(Ordering::Relaxed), 3);
     });
 }
@@ -214,11 +214,11 @@ impl std::fmt::Display for Name {
 #[tokio::test]
 async fn contract_12_an_index_value_that_panics_is_reported() {
     let server = Server::with(&["a/good", "a/bad"]);
-    let informer = server.informer();
     let (sender, mut errors) = tokio::sync::mpsc::unbounded_channel();
-    informer
-        .set_watch_error_handler(move |error| drop(sender.send(error.to_string())))
-        .unwrap();
+    let informer = server
+        .builder()
+        .watch_error_handler(move |error| drop(sender.send(error.to_string())))
+        .build();
     informer.start().unwrap();
     informer.wait_for_sync(LONG).await.unwrap();
     let names = informer
@@ -278,23 +278,21 @@ async fn an_index_function_cannot_add_an_index() {
 #[tokio::test(start_paused = true)]
 async fn a_panic_payload_that_panics_on_drop_does_not_stop_an_informer() {
     let server = Server::with(&["a/n0", "a/n1"]);
-    let informer = server.informer();
     let reports = Arc::new(AtomicUsize::new(0));
     let counted = Arc::clone(&reports);
-    informer
-        .set_watch_error_handler(move |_| {
+    let first = AtomicUsize::new(0);
+    let informer = server
+        .builder()
+        .watch_error_handler(move |_| {
             counted.fetch_add(1, Ordering::Relaxed);
             std::panic::panic_any(PanicOnDrop);
         })
-        .unwrap();
-    let first = AtomicUsize::new(0);
-    informer
-        .set_transform(move |_: &mut ConfigMap| {
+        .transform(move |_| {
             if first.fetch_add(1, Ordering::Relaxed) == 0 {
                 std::panic::panic_any(PanicOnDrop);
             }
         })
-        .unwrap();
+        .build();
     let never = |_: &ConfigMap| -> [String; 1] { std::panic::panic_any(PanicOnDrop) };
     let index = informer.index("never", never).unwrap();
     informer.start().unwrap();

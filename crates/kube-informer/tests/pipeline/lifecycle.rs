@@ -52,25 +52,6 @@ async fn an_informer_starts_once_and_stops_once() {
 }
 
 #[tokio::test]
-async fn settings_are_rejected_after_the_start() {
-    let informer = Server::new().informer();
-    informer.set_transform(|_| {}).unwrap();
-    informer.set_watch_error_handler(|_| {}).unwrap();
-    informer.start().unwrap();
-    let refused = [
-        informer.set_transform(|_| {}),
-        informer.set_try_transform(|_| Err("no")),
-        informer.set_watch_error_handler(|_| {}),
-    ];
-    for result in refused {
-        assert!(result.unwrap_err().is_already_started());
-    }
-    informer.shutdown().await;
-    assert!(informer.set_transform(|_| {}).unwrap_err().is_stopped());
-    assert!(informer.set_watch_error_handler(|_| {}).unwrap_err().is_stopped());
-}
-
-#[tokio::test]
 async fn nothing_is_added_to_a_stopped_informer() {
     for started in [true, false] {
         let informer = Server::new().informer();

@@ -1,6 +1,6 @@
 //! After its end an informer holds no user code, so that captured values are freed.
 
-use std::sync::{Arc, Weak};
+use std::sync::{Arc, OnceLock, Weak};
 
 use k8s_openapi::api::core::v1::ConfigMap;
 use kube_informer::{Event, HandlerOptions, SharedInformer};
@@ -12,31 +12,25 @@ use crate::removing::AtLast;
 use crate::scripted::Server;
 
 /// A value that refers to its informer, like user code of controllers.
-struct Capture(#[expect(dead_code, reason = "it is there to be held")] SharedInformer<ConfigMap>);
+type Capture = OnceLock<SharedInformer<ConfigMap>>;
 
-fn capture(
-    informer: &SharedInformer<ConfigMap>,
-    captures: &mut Vec<(&'static str, Weak<Capture>)>,
-    name: &'static str,
-) -> Arc<Capture> {
-    let capture = Arc::new(Capture(informer.clone()));
+fn capture(captures: &mut Vec<(&'static str, Weak<Capture>)>, name: &'static str) -> Arc<Capture> {
+    let capture = Arc::new(Capture::new());
     captures.push((name, Arc::downgrade(&capture)));
     capture
 }
 
 /// Creates an informer with user code of every kind that refers to it.
 fn captured() -> (SharedInformer<ConfigMap>, Vec<(&'static str, Weak<Capture>)>) {
-    let informer = Server::with(&["a/n0"]).informer();
     let mut captures = Vec::new();
-    let held = capture(&informer, &mut captures, "error handler");
-    informer
-        .set_watch_error_handler(move |_| drop(Arc::clone(&held)))
-        .unwrap();
-    let held = capture(&informer, &mut captures, "transform");
-    informer
-        .set_transform(move |_: &mut ConfigMap| drop(Arc::clone(&held)))
-        .unwrap();
-    let held = capture(&informer, &mut captures, "index function");
+    let in_error_handler = capture(&mut captures, "error handler");
+    let in_transform = capture(&mut captures, "transform");
+    let informer = Server::with(&["a/n0"])
+        .builder()
+        .watch_error_handler(move |_| drop(Arc::clone(&in_error_handler)))
+        .transform(move |_| drop(Arc::clone(&in_transform)))
+        .build();
+    let held = capture(&mut captures, "index function");
     let values = move |object: &ConfigMap| {
         drop(Arc::clone(&held));
         object.metadata.name.clone()
@@ -46,17 +40,20 @@ fn captured() -> (SharedInformer<ConfigMap>, Vec<(&'static str, Weak<Capture>)>)
         ("handler", HandlerOptions::new()),
         ("inline handler", HandlerOptions::new().never_blocks()),
     ] {
-        let held = capture(&informer, &mut captures, name);
+        let held = capture(&mut captures, name);
         informer
             .add_handler_with(move |_: Event<ConfigMap>| drop(Arc::clone(&held)), options)
             .unwrap();
     }
-    let held = capture(&informer, &mut captures, "async handler");
+    let held = capture(&mut captures, "async handler");
     let handler = move |_: Event<ConfigMap>| {
         let held = Arc::clone(&held);
         async move { drop(held) }
     };
     informer.add_async_handler(handler).unwrap();
+    for (_, capture) in &captures {
+        capture.upgrade().unwrap().set(informer.clone()).unwrap();
+    }
     (informer, captures)
 }
 
@@ -126,14 +123,14 @@ async fn an_informer_whose_run_is_cancelled_holds_no_user_code_when_its_tasks_ha
 /// Otherwise waits for the end of the informer would never end.
 #[tokio::test(start_paused = true)]
 async fn an_informer_stops_even_if_its_user_code_panics_when_it_is_dropped() {
-    let informer = Server::with(&["a/n0"]).informer();
     let payload = || AtLast(|| panic!("dropped"));
     let held = payload();
-    informer
-        .set_watch_error_handler(move |_| {
+    let informer = Server::with(&["a/n0"])
+        .builder()
+        .watch_error_handler(move |_| {
             let _held = &held;
         })
-        .unwrap();
+        .build();
     let held = payload();
     let values = move |_: &ConfigMap| {
         let _held = &held;

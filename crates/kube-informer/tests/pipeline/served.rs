@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use k8s_openapi::api::core::v1::ConfigMap;
-use kube_informer::{Error, ResourceVersion, SharedInformer};
+use kube_informer::{Error, InformerBuilder, ResourceVersion, SharedInformer};
 use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 use tokio::time::{Instant, sleep};
 
@@ -18,21 +18,18 @@ fn without_the_kind(keys: &[&str]) -> Server {
     server
 }
 
-/// Collects the errors of an informer that is not started yet.
-fn errors(informer: &SharedInformer<ConfigMap>) -> UnboundedReceiver<Error> {
+/// Builds an informer, and collects its errors.
+fn with_errors(builder: InformerBuilder<ConfigMap>) -> (SharedInformer<ConfigMap>, UnboundedReceiver<Error>) {
     let (sender, errors) = unbounded_channel();
-    informer
-        .set_watch_error_handler(move |error| drop(sender.send(error.clone())))
-        .unwrap();
-    errors
+    let builder = builder.watch_error_handler(move |error| drop(sender.send(error.clone())));
+    (builder.build(), errors)
 }
 
 /// Contract 8: a wait that times out names the missing kind.
 #[tokio::test(start_paused = true)]
 async fn contract_8_a_kind_that_is_served_late_is_waited_for() {
     let server = without_the_kind(&["a/n0", "a/n1"]);
-    let informer = server.informer();
-    let mut errors = errors(&informer);
+    let (informer, mut errors) = with_errors(server.builder());
     let (handler, mut recording) = recorder();
     informer.add_handler(handler).unwrap();
     informer.start().unwrap();
@@ -58,8 +55,7 @@ async fn contract_8_a_kind_that_is_served_late_is_waited_for() {
 #[tokio::test(start_paused = true)]
 async fn contract_3_removing_a_kind_deletes_its_objects() {
     let server = Server::with(&["a/n0", "a/n1"]);
-    let informer = server.informer();
-    let mut errors = errors(&informer);
+    let (informer, mut errors) = with_errors(server.builder());
     let (handler, mut recording) = recorder();
     informer.add_handler(handler).unwrap();
     let (whole_story, mut all) = recorder();
@@ -174,8 +170,7 @@ async fn a_repeated_error_is_logged_once() {
 #[tokio::test(start_paused = true)]
 async fn contract_1_an_emptied_cache_is_not_compared_with_the_server() {
     let server = Server::with(&["a/n0", "a/n1"]);
-    let informer = server.builder().check_consistency(LONG).build();
-    let mut errors = errors(&informer);
+    let (informer, mut errors) = with_errors(server.builder().check_consistency(LONG));
     informer.start().unwrap();
     informer.wait_for_sync(LONG).await.unwrap();
     let found = informer.check_consistency().await.unwrap();

@@ -207,11 +207,11 @@ async fn a_version_without_an_order_is_rejected() {
 #[tokio::test(start_paused = true)]
 async fn contract_2_a_restored_backup_is_reported_and_followed() {
     let server = Server::with(&["a/n0", "a/n1", "a/n2"]);
-    let informer = server.informer();
     let (sender, mut errors) = tokio::sync::mpsc::unbounded_channel();
-    informer
-        .set_watch_error_handler(move |error| drop(sender.send(error.clone())))
-        .unwrap();
+    let informer = server
+        .builder()
+        .watch_error_handler(move |error| drop(sender.send(error.clone())))
+        .build();
     let (handler, mut recording) = recorder();
     informer.add_handler(handler).unwrap();
     informer.start().unwrap();

@@ -20,7 +20,7 @@ use crate::queue::QueueItem;
 /// let delays = [(); 3].map(|()| limiter.when(&"a").as_millis());
 /// assert_eq!(delays, [5, 10, 15]);
 /// ```
-#[doc(alias = "TypedItemExponentialFailureRateLimiter")]
+#[doc(alias("ItemExponentialFailureRateLimiter", "TypedItemExponentialFailureRateLimiter"))]
 #[derive(Debug, Clone)]
 pub struct Exponential<T> {
     first: Duration,
@@ -75,7 +75,7 @@ impl<T: QueueItem> RateLimiter<T> for Exponential<T> {
 /// let delays = [(); 3].map(|()| limiter.when(&"a").as_secs());
 /// assert_eq!(delays, [1, 1, 60]);
 /// ```
-#[doc(alias = "TypedItemFastSlowRateLimiter")]
+#[doc(alias("ItemFastSlowRateLimiter", "TypedItemFastSlowRateLimiter"))]
 #[derive(Debug, Clone)]
 pub struct FastSlow<T> {
     fast: Duration,
@@ -118,7 +118,7 @@ impl<T: QueueItem> RateLimiter<T> for FastSlow<T> {
 /// A token bucket: limits the rate of all items together, and allows bursts.
 ///
 /// Part of [`default_limiter`](crate::default_limiter).
-#[doc(alias = "TypedBucketRateLimiter")]
+#[doc(alias("BucketRateLimiter", "TypedBucketRateLimiter"))]
 #[derive(Debug, Clone)]
 pub struct Bucket {
     interval: Duration,
@@ -174,7 +174,7 @@ impl<T> RateLimiter<T> for Bucket {
 /// let delays = [(); 2].map(|()| limiter.when(&"a").as_secs());
 /// assert_eq!(delays, [1, 10]);
 /// ```
-#[doc(alias = "TypedMaxOfRateLimiter")]
+#[doc(alias("MaxOfRateLimiter", "TypedMaxOfRateLimiter"))]
 pub struct MaxOf<T> {
     limiters: Vec<Box<dyn RateLimiter<T>>>,
 }
@@ -237,7 +237,7 @@ impl<T> fmt::Debug for MaxOf<T> {
 /// let delays = [(); 2].map(|()| limiter.when(&"a").as_secs());
 /// assert_eq!(delays, [40, 60]);
 /// ```
-#[doc(alias = "TypedWithMaxWaitRateLimiter")]
+#[doc(alias("WithMaxWaitRateLimiter", "TypedWithMaxWaitRateLimiter"))]
 #[derive(Debug, Clone)]
 pub struct MaxWait<L> {
     limiter: L,

@@ -22,7 +22,7 @@ async fn a_lost_and_a_restored_connection_are_reported_once() {
     );
 
     cluster.put(config_map("default", "colours", "blue"));
-    cluster.server.come_back().await.expect("the same port");
+    cluster.server.restart().await.expect("the same port");
     let note = program.note().await;
     assert!(note.starts_with("reconnected after "), "{note}");
     let row = program.line().await;

@@ -1,5 +1,6 @@
 //! The functions of expressions: their signatures for the checker, and what they do.
 
+pub(crate) mod authorization;
 pub(crate) mod bytes;
 mod convert;
 mod formats;
@@ -45,7 +46,12 @@ type Evaluated = Result<Value, EvalError>;
 type Entry = (&'static str, &'static str, Run);
 
 /// The types that libraries add.
-pub(super) const LIBRARY_TYPES: [&str; 6] = [
+pub(super) const LIBRARY_TYPES: [&str; 11] = [
+    "kubernetes.authorization.Authorizer",
+    "kubernetes.authorization.Decision",
+    "kubernetes.authorization.GroupCheck",
+    "kubernetes.authorization.PathCheck",
+    "kubernetes.authorization.ResourceCheck",
     "kubernetes.NamedFormat",
     "kubernetes.Quantity",
     "kubernetes.Semver",
@@ -55,7 +61,8 @@ pub(super) const LIBRARY_TYPES: [&str; 6] = [
 ];
 
 static FUNCTIONS: LazyLock<HashMap<&'static str, Function>> = LazyLock::new(|| {
-    let tables: [&[Entry]; 12] = [
+    let tables: [&[Entry]; 13] = [
+        authorization::TABLE,
         operators::TABLE,
         convert::TABLE,
         formats::TABLE,

@@ -99,7 +99,7 @@ fn parse_ip(text: &str) -> Result<IpAddr, EvalError> {
     unmapped(address, text)
 }
 
-/// Returns why a text is no address, roughly in Go's words.
+/// Returns the error of an invalid address, with roughly Go's wording.
 fn reason(text: &str) -> &'static str {
     let is_v4 = text.contains('.') && text.bytes().all(|b| b.is_ascii_digit() || b == b'.');
     match text.matches('.').count() {

@@ -1,4 +1,4 @@
-//! Groups of Kubernetes itself are protected.
+//! Protects the groups of Kubernetes itself.
 
 use serde_json::Value;
 
@@ -7,7 +7,7 @@ use crate::status::FieldError;
 
 const APPROVED: &str = "api-approved.kubernetes.io";
 
-/// A definition in a protected group needs an approval.
+/// Checks that a definition in a protected group is approved.
 pub(super) fn check(crd: &Value, old: Option<&Value>, errors: &mut Vec<FieldError>) {
     let group = crd["spec"]["group"].as_str().unwrap_or_default();
     let is_within = |domain: &str| {

@@ -1,9 +1,9 @@
-//! How objects of one version become objects of another.
+//! Validates the conversion between versions.
 
 use super::super::structure::Schema;
 use crate::status::FieldError;
 
-/// Checks the strategy and what belongs to it.
+/// Validates the strategy and its fields.
 pub(super) fn check(conversion: Schema<'_>, errors: &mut Vec<FieldError>) {
     if !conversion.0.is_object() {
         return;

@@ -1,11 +1,11 @@
-//! Defaults must be what their own schema allows.
+//! Validates defaults against their schema.
 
 use super::super::structure::{Schema, is_meta_field};
 use super::super::{embedded, prune, validate};
 use crate::regexp::Patterns;
 use crate::status::FieldError;
 
-/// What is wrong with the defaults of a schema. Those of `metadata` are refused elsewhere.
+/// Validates the defaults of a schema. Those of `metadata` are rejected elsewhere.
 pub(super) fn check(schema: Schema<'_>, path: &str) -> Vec<FieldError> {
     let mut errors = Vec::new();
     walk(schema, path, true, &Patterns::of(schema.0), &mut errors);

@@ -1,29 +1,29 @@
-//! What a `CustomResourceDefinition` must be.
+//! Validates a `CustomResourceDefinition`.
 //!
-//! The server keeps what all versions have in common once for the definition, and names fields accordingly: a schema that
-//! every version shares is at `spec.validation`, one that they do not share at `spec.versions[0].schema`.
+//! The server stores the common parts of all versions once in the definition, and its error paths show that: the path
+//! of a schema that all versions share is `spec.validation`, otherwise it is `spec.versions[0].schema`.
 
 mod approval;
 mod conversion;
 mod default_values;
-mod filling;
+mod defaults;
+mod go_format;
 mod rules;
 mod selectable;
-mod shown;
 mod structural;
 mod subresources;
 
 use serde_json::Value;
 
-pub(super) use self::filling::default_crd;
-pub(crate) use self::filling::unrecognized_formats;
+pub(super) use self::defaults::default_crd;
+pub(crate) use self::defaults::unrecognized_formats;
 use super::expressions;
 use super::names::{dns_label, dns_subdomain};
 use super::status::{initial_status, is_established, updated_status};
 use super::structure::Schema;
 use crate::status::FieldError;
 
-/// What is wrong with a definition; with `old`, also what may not change.
+/// Validates a definition; with `old`, also its changes.
 pub(crate) fn validate_crd(crd: &Value, old: Option<&Value>) -> Vec<FieldError> {
     let mut crd = crd.clone();
     default_crd(&mut crd);
@@ -66,7 +66,7 @@ fn check_name(crd: &Value, errors: &mut Vec<FieldError>) {
     );
 }
 
-/// A part of the versions, and whether all have it in common.
+/// Returns a part of the versions, if it is the same in all of them.
 fn shared<'a>(versions: &'a [Value], key: &str) -> Option<&'a Value> {
     let (first, rest) = versions.split_first()?;
     rest.iter().all(|v| v[key] == first[key]).then_some(&first[key])
@@ -192,7 +192,7 @@ fn check_deprecation(version: Schema<'_>, path: &str, errors: &mut Vec<FieldErro
 fn check_version_list(versions: &[Value], errors: &mut Vec<FieldError>) {
     let mut complain = |detail: &str| {
         let error = FieldError::invalid("spec.versions", Value::Null, detail);
-        errors.push(error.showing(shown::versions(versions)));
+        errors.push(error.showing(go_format::versions(versions)));
     };
     let is_repeated =
         |(at, v): (usize, &Value)| versions[..at].iter().any(|earlier| earlier["name"] == v["name"]);
@@ -284,7 +284,7 @@ fn check_schema(validation: &Value, has_status: bool, path: &str, errors: &mut V
     let is_structural = unsupported.is_none() && errors.len() == before;
     let wrong = rules::check(schema, &path);
     let in_expressions = if is_structural {
-        expressions::check(schema, &path, &wrong, |rule| shown::rule(rule.0))
+        expressions::check(schema, &path, &wrong, |rule| go_format::rule(rule.0))
     } else {
         Vec::new()
     };

@@ -1,4 +1,4 @@
-//! What every schema of a definition has to follow, structural or not.
+//! Validates schemas, structural or not.
 
 use serde_json::Value;
 
@@ -8,15 +8,15 @@ use crate::status::FieldError;
 
 const TYPES: [&str; 6] = ["array", "boolean", "integer", "number", "object", "string"];
 
-/// What the surroundings of a schema forbid.
+/// Restrictions of the enclosing schemas.
 #[derive(Clone, Default)]
 struct Context {
     in_metadata: bool,
-    /// Why there may be no default.
+    /// Why defaults are not allowed.
     no_defaults: Option<String>,
 }
 
-/// What is wrong with a schema, from the outside in.
+/// Validates a schema, outer levels first.
 pub(super) fn check(schema: Schema<'_>, path: &str) -> Vec<FieldError> {
     let mut errors = Vec::new();
     walk(schema, path, &Context::default(), true, &mut errors);
@@ -152,7 +152,7 @@ fn additional(schema: Schema<'_>, path: &str, context: &Context, errors: &mut Ve
     }
 }
 
-/// The type an extension asks for.
+/// Checks that a schema has the type that an extension requires.
 fn need_type(schema: Schema<'_>, wanted: &str, extension: &str, path: &str, errors: &mut Vec<FieldError>) {
     let detail = format!("must be {wanted} if {extension} is specified");
     match schema.kind() {
@@ -276,7 +276,7 @@ fn list_keys(schema: Schema<'_>, path: &str, errors: &mut Vec<FieldError>) {
     }
 }
 
-/// Items of sets and maps are never null, and every key of a map has a value.
+/// Checks that items of sets and maps and keys of maps are not nullable, and that keys are required or have defaults.
 fn keys_and_nulls(schema: Schema<'_>, path: &str, errors: &mut Vec<FieldError>) {
     let list_type = schema.list_type();
     let Some(items) = schema.items().filter(|_| matches!(list_type, "set" | "map")) else {
@@ -308,7 +308,7 @@ fn keys_and_nulls(schema: Schema<'_>, path: &str, errors: &mut Vec<FieldError>) 
     }
 }
 
-/// The form of CEL rules; their expressions are compiled later.
+/// Validates the fields of CEL rules. The expressions are compiled later.
 fn cel_rules(schema: Schema<'_>, path: &str, errors: &mut Vec<FieldError>) {
     let has_break = |text: &str| text.contains(['\n', '\r']);
     for (at, rule) in schema.schemas("x-kubernetes-validations").enumerate() {

@@ -1,15 +1,16 @@
-//! Fields that field selectors may name.
+//! Validates the selectable fields of a definition.
 
 use serde_json::Value;
 
 use super::super::structure::{Additional, Schema};
 use crate::status::{FieldError, FieldErrorKind};
 
-const MOST: usize = 8;
+const MAX_FIELDS: usize = 8;
 
-/// Checks selectable fields against the schema that stands beside them.
+/// Validates selectable fields against the schema of the same level.
 ///
-/// The server looks no further: fields that all versions share need a schema that all share, and is `missing` otherwise.
+/// Like the server, this ignores other levels: selectable fields that all versions share need a shared schema, which is
+/// `missing` otherwise.
 pub(super) fn check(
     fields: &Value,
     schema: Option<&Value>,
@@ -33,7 +34,7 @@ pub(super) fn check(
             errors.push(FieldError::required(name, ""));
             continue;
         }
-        let found = match follow(json_path, schema) {
+        let found = match schema_at(json_path, schema) {
             Ok(found) => found,
             Err(why) => {
                 errors.push(FieldError::invalid(
@@ -62,14 +63,14 @@ pub(super) fn check(
             seen.push(json_path);
         }
     }
-    if seen.len() > MOST {
-        let detail = format!("must have at most {MOST} items");
+    if seen.len() > MAX_FIELDS {
+        let detail = format!("must have at most {MAX_FIELDS} items");
         errors.push(FieldError::new(FieldErrorKind::TooMany, path, seen.len(), detail));
     }
 }
 
-/// The schema at a path of the form `.spec.color`.
-fn follow<'a>(path: &str, schema: Schema<'a>) -> Result<Schema<'a>, String> {
+/// Returns the schema at a path such as `.spec.color`.
+fn schema_at<'a>(path: &str, schema: Schema<'a>) -> Result<Schema<'a>, String> {
     if path.contains('[') {
         return Err("array notation is not allowed".into());
     }

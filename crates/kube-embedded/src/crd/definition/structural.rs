@@ -1,4 +1,4 @@
-//! A schema is structural if the place and type of every field can be told without looking at a value.
+//! Checks that a schema is structural: the path and type of every field do not depend on values.
 
 use std::cell::RefCell;
 
@@ -8,7 +8,7 @@ use super::super::structure::{Additional, Schema};
 use crate::regexp;
 use crate::status::FieldError;
 
-/// Why a schema cannot even be read as a structural one. It has a better message elsewhere, mostly.
+/// Returns why a schema cannot be converted to a structural one. Other checks usually report it better.
 pub(super) fn unsupported(schema: Schema<'_>) -> Option<String> {
     let keys = [
         ("id", "id"),
@@ -38,7 +38,7 @@ pub(super) fn unsupported(schema: Schema<'_>) -> Option<String> {
     found.into_inner()
 }
 
-/// Where a schema stands.
+/// The position of a schema.
 #[derive(Clone, Copy, PartialEq)]
 enum Level {
     Root,
@@ -46,7 +46,7 @@ enum Level {
     Field,
 }
 
-/// What keeps a schema from being structural, ordered by message.
+/// Returns why a schema is not structural, sorted by message.
 pub(super) fn check(schema: Schema<'_>, path: &str) -> Vec<FieldError> {
     let mut errors = Vec::new();
     invariants(schema, Level::Root, path, &mut errors);
@@ -138,7 +138,7 @@ fn check_type(schema: Schema<'_>, level: Level, path: &str, errors: &mut Vec<Fie
     }
 }
 
-/// The fields of every resource have types that a schema cannot change.
+/// Checks that a schema does not change the types of fields that all resources have.
 fn check_meta(schema: Schema<'_>, level: Level, path: &str, errors: &mut Vec<FieldError>) {
     let is_resource = level == Level::Root || schema.embedded();
     for name in ["kind", "apiVersion"] {
@@ -215,7 +215,7 @@ fn value_rules(
     }
 }
 
-/// What stands within `anyOf` and its like may only restrict values.
+/// Checks that schemas in `anyOf` and the like only restrict values.
 fn nested(schema: Schema<'_>, skip_any_of: bool, path: &str, errors: &mut Vec<FieldError>) {
     value_rules(schema, skip_any_of, false, path, errors);
     if let Some(items) = schema.items() {
@@ -264,7 +264,7 @@ fn nested(schema: Schema<'_>, skip_any_of: bool, path: &str, errors: &mut Vec<Fi
     }
 }
 
-/// What the root restricts must be known outside of the restriction.
+/// Checks that restricted fields are also specified outside of the restriction.
 fn completeness(
     rules: Schema<'_>,
     known: Option<Schema<'_>>,

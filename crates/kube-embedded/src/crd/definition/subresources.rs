@@ -1,12 +1,12 @@
-//! Subresources and printer columns.
+//! Validates subresources and printer columns.
 
 use serde_json::Value;
 
 use super::super::structure::Schema;
-use super::shown;
+use super::go_format;
 use crate::status::FieldError;
 
-/// Checks the paths of the scale subresource.
+/// Validates the paths of the scale subresource.
 pub(super) fn check(subresources: &Value, path: &str, errors: &mut Vec<FieldError>) {
     let scale = &subresources["scale"];
     if !scale.is_object() {
@@ -46,7 +46,7 @@ fn not_a_path(field: String, value: &str) -> FieldError {
 const COLUMN_TYPES: &str = "boolean,date,integer,number,string";
 const COLUMN_FORMATS: &str = "byte,date,date-time,double,float,int32,int64,password";
 
-/// Checks additional printer columns.
+/// Validates additional printer columns.
 pub(super) fn check_columns(columns: &Value, path: &str, errors: &mut Vec<FieldError>) {
     for (at, column) in columns.as_array().into_iter().flatten().enumerate() {
         let column = Schema(column);
@@ -78,9 +78,9 @@ const ALLOWED_AT_ROOT: &str = "Description Type Format Title Maximum ExclusiveMa
     MinLength Pattern MaxItems MinItems UniqueItems MultipleOf Required Items Properties ExternalDocs Example \
     XPreserveUnknownFields XValidations";
 
-/// With a status subresource, the root of the schema may not say much.
+/// Checks that the root of the schema has only fields that are allowed with a status subresource.
 pub(super) fn check_root(schema: Schema<'_>, path: &str, errors: &mut Vec<FieldError>) {
-    for name in shown::set_fields(schema.0) {
+    for name in go_format::set_fields(schema.0) {
         if name == "Type" && schema.kind() != "object" {
             let detail = "only \"object\" is allowed as the type at the root of the schema if the status subresource is enabled";
             errors.push(FieldError::invalid(format!("{path}.type"), schema.kind(), detail));
@@ -92,7 +92,7 @@ pub(super) fn check_root(schema: Schema<'_>, path: &str, errors: &mut Vec<FieldE
                  enabled"
             );
             let error = FieldError::invalid(path, Value::Null, detail);
-            errors.push(error.showing(shown::schema(schema.0)));
+            errors.push(error.showing(go_format::schema(schema.0)));
             return;
         }
     }

@@ -4,36 +4,11 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::super::structure::{Additional, Schema};
-use crate::cel::{ObjectType, Type};
-
-/// Words that cannot be names in an expression.
-const RESERVED: [&str; 21] = [
-    "true",
-    "false",
-    "null",
-    "in",
-    "as",
-    "break",
-    "const",
-    "continue",
-    "else",
-    "for",
-    "function",
-    "if",
-    "import",
-    "let",
-    "loop",
-    "package",
-    "namespace",
-    "return",
-    "var",
-    "void",
-    "while",
-];
+use crate::cel::{ObjectType, Type, is_reserved};
 
 /// Returns the name of a field in expressions, if it can have one.
 pub(super) fn escape(name: &str) -> Option<String> {
-    if RESERVED.contains(&name) {
+    if is_reserved(name) {
         return Some(format!("__{name}__"));
     }
     if name.is_empty() || name.starts_with(|c: char| c.is_ascii_digit()) {

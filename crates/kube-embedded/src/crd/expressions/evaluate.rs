@@ -86,8 +86,7 @@ struct Node<'a> {
 }
 
 impl Rules {
-    /// Adds what the rules find wrong with an object; with `old`, what did not change is only held against rules about
-    /// changes.
+    /// Validates an object. With `old`, unchanged values are only validated by rules about changes.
     pub(in super::super) fn validate(
         &self,
         schema: Schema<'_>,
@@ -115,7 +114,7 @@ impl Rules {
                 around: None,
             },
         };
-        // Whoever used the budget up has said so.
+        // The rule that exceeded the budget has reported it.
         let _ = walk.node(self, node);
     }
 }

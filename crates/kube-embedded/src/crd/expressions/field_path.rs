@@ -47,7 +47,7 @@ fn walk(schema: Schema<'_>, path: &str) -> Option<String> {
     Some(printed)
 }
 
-/// Reads the rest of `['…']`; returns the name, and what comes after it.
+/// Parses the rest of `['…']`. Returns the name and the text after it.
 fn quoted_name(text: &str) -> Option<(String, &str)> {
     let mut name = String::new();
     let mut chars = text.char_indices();

@@ -1,6 +1,6 @@
-//! Mail addresses and URIs, as Go's `net/mail` and `net/url` read them.
+//! Email addresses and URIs, as parsed by Go's `net/mail` and `net/url`.
 
-/// One address, with or without a name before it: `ann@example.org`, `Ann <ann@example.org>`.
+/// Returns whether text is an email address, with or without a name: `ann@example.org`, `Ann <ann@example.org>`.
 pub(super) fn is_email(text: &str) -> bool {
     let start = skip_space(text);
     if addr_spec(start)
@@ -71,7 +71,7 @@ fn addr_spec(text: &str) -> Option<&str> {
     }
 }
 
-/// What follows a quoted string.
+/// Returns the text after a quoted string.
 fn quoted(text: &str) -> Option<&str> {
     let body = text.strip_prefix('"')?;
     let mut escaped = false;
@@ -87,7 +87,7 @@ fn quoted(text: &str) -> Option<&str> {
     None
 }
 
-/// What follows atoms joined by single dots.
+/// Returns the text after atoms that are joined by single dots.
 fn dot_atom(text: &str) -> Option<&str> {
     let rest = text.trim_start_matches(|c| is_atom_char(c) || c == '.');
     let atom = text.get(..text.len() - rest.len())?;
@@ -99,7 +99,7 @@ fn is_atom_char(c: char) -> bool {
     c.is_ascii_alphanumeric() || "!#$%&'*+-/=?^_`{|}~".contains(c) || !c.is_ascii()
 }
 
-/// An absolute URI or an absolute path.
+/// Returns whether text is an absolute URI or an absolute path.
 pub(super) fn is_request_uri(text: &str) -> bool {
     if text == "*" {
         return true;
@@ -122,7 +122,7 @@ pub(super) fn is_request_uri(text: &str) -> bool {
     has_valid_escapes(rest)
 }
 
-/// The scheme, which may be empty, and what follows it; nothing if the text begins with a colon.
+/// Splits text into the scheme, which may be empty, and the rest; `None` if the text begins with a colon.
 fn split_scheme(text: &str) -> Option<(&str, &str)> {
     for (at, c) in text.char_indices() {
         match c {

@@ -1,7 +1,7 @@
 //! The string formats of schemas.
 //!
-//! Values of formats that operators do not use are not checked: `bsonobjectid`, `creditcard`, `hexcolor`, `isbn`, `rgbcolor`
-//! and `ssn`.
+//! Formats that operators do not use are not checked: `bsonobjectid`, `creditcard`, `hexcolor`, `isbn`, `rgbcolor` and
+//! `ssn`.
 
 mod address;
 mod time;
@@ -62,7 +62,7 @@ pub(super) fn is_recognized(kind: &str, format: &str) -> bool {
     }
 }
 
-/// Returns whether a text has a format. Any text has a format that is not checked.
+/// Returns whether text has a format. Returns true for formats that are not checked.
 pub(super) fn holds(format: &str, text: &str) -> bool {
     match plain(format).as_str() {
         "byte" => is_base64(text),
@@ -92,7 +92,7 @@ static HOSTNAME: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(&format!(
         r"^({any}((-?{any}{{0,62}})?)|({any}(({dashed}{{0,61}}{any})?)(\.))+([a-zA-Z\p{{L}}]){{2,63}})$"
     ))
-    .expect("a pattern of ours")
+    .expect("a valid pattern")
 });
 
 fn is_hostname(text: &str) -> bool {
@@ -110,7 +110,7 @@ fn is_base64(text: &str) -> bool {
             .all(|b| b.is_ascii_alphanumeric() || matches!(b, b'+' | b'/'))
 }
 
-/// Leading zeros are tolerated, as they were before Go 1.17.
+/// Returns whether text is an IPv4 address. Leading zeros are allowed, as before Go 1.17.
 fn is_ipv4(text: &str) -> bool {
     let number = |part: &str| {
         let digits = part.trim_start_matches('0');
@@ -157,7 +157,7 @@ fn is_mac(text: &str) -> bool {
             .all(|g| g.len() == width && g.bytes().all(|b| b.is_ascii_hexdigit()))
 }
 
-/// Dashes may be left out; versions 4 and 5 have a variant as well.
+/// Dashes are optional. Versions 4 and 5 also have a variant.
 fn is_uuid(text: &str, version: Option<char>) -> bool {
     let mut rest = text;
     let mut groups = Vec::with_capacity(5);

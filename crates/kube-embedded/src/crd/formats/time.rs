@@ -2,7 +2,7 @@
 
 use crate::cel;
 
-/// `2006-01-02`, of a day that exists.
+/// Returns whether text is an existing date such as `2006-01-02`.
 pub(super) fn is_date(text: &str) -> bool {
     let parts: Vec<&str> = text.split('-').collect();
     let [year, month, day] = parts.as_slice() else {
@@ -26,7 +26,7 @@ pub(super) fn is_date(text: &str) -> bool {
     (1..=days).contains(&day)
 }
 
-/// RFC 3339, in either case of letters.
+/// Returns whether text is an RFC 3339 time, in upper or lower case.
 pub(super) fn is_date_time(text: &str) -> bool {
     let lower = text.to_lowercase();
     let mut parts = lower.split('t');
@@ -36,7 +36,7 @@ pub(super) fn is_date_time(text: &str) -> bool {
     is_date(date) && is_time_of_day(time)
 }
 
-/// `15:04:05`, any one character and digits for a fraction, and a zone.
+/// Returns whether text is `15:04:05` with optional fraction (any character and digits) and a zone.
 fn is_time_of_day(text: &str) -> bool {
     let Some((clock, rest)) = text.split_at_checked(8) else {
         return false;
@@ -58,7 +58,7 @@ fn is_time_of_day(text: &str) -> bool {
     zone.len() < fraction.len() && is_zone(zone)
 }
 
-/// Two digits for each limit, with colons between.
+/// Returns whether text is a number of two digits per limit, separated by colons.
 fn is_clock(text: &str, limits: &[u8]) -> bool {
     let parts: Vec<&str> = text.split(':').collect();
     parts.len() == limits.len()
@@ -69,14 +69,14 @@ fn is_clock(text: &str, limits: &[u8]) -> bool {
         })
 }
 
-/// As Go writes durations, or in words: `22 ns`, `3 days`.
+/// Returns whether text is a duration in Go's format or in words: `22 ns`, `3 days`.
 pub(super) fn is_duration(text: &str) -> bool {
-    is_go_duration(text) || spoken_duration(text).is_some()
+    is_go_duration(text) || worded_duration(text).is_some()
 }
 
 /// Returns a duration in nanoseconds.
 pub(in crate::crd) fn parse_duration(text: &str) -> Option<i64> {
-    cel::parse_duration(text).ok().or_else(|| spoken_duration(text))
+    cel::parse_duration(text).ok().or_else(|| worded_duration(text))
 }
 
 fn is_go_duration(text: &str) -> bool {
@@ -117,8 +117,8 @@ const UNITS: [(&[&str], i64); 8] = [
     (&["w", "wk", "week"], 604_800_000_000_000),
 ];
 
-/// Returns the sum of all numbers in a text that a unit follows, if there are any.
-fn spoken_duration(text: &str) -> Option<i64> {
+/// Returns the sum of all numbers with a unit in a text, if there are any.
+fn worded_duration(text: &str) -> Option<i64> {
     let mut rest = text;
     let mut sum: Option<i64> = None;
     while let Some(start) = rest.find(|c: char| c.is_ascii_digit()) {

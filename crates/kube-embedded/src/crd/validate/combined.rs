@@ -1,11 +1,11 @@
-//! `anyOf`, `oneOf`, `allOf` and `not`.
+//! Validates `anyOf`, `oneOf`, `allOf` and `not`.
 
 use serde_json::Value;
 
 use super::super::structure::Schema;
-use super::{Failure, Outcome, Walk};
+use super::{Finding, Outcome, SchemaValidator};
 
-impl Walk<'_> {
+impl SchemaValidator<'_> {
     pub(super) fn combined(
         &self,
         schema: Schema<'_>,
@@ -20,7 +20,7 @@ impl Walk<'_> {
         if let Some(not) = schema.get("not")
             && self.all(Schema(not), value, old, path).is_valid()
         {
-            outcome.fail(Failure::loose(format!(
+            outcome.fail(Finding::without_path(format!(
                 "{path:?} must not validate the schema (not)"
             )));
         }
@@ -46,7 +46,7 @@ impl Walk<'_> {
             best = Some(better(best, result));
         }
         if let Some(best) = best {
-            outcome.fail(Failure::loose(format!(
+            outcome.fail(Finding::without_path(format!(
                 "{path:?} must validate at least one schema (anyOf)"
             )));
             outcome.merge(best);
@@ -79,7 +79,7 @@ impl Walk<'_> {
             several => format!("Found {several} valid alternatives"),
         };
         let none_valid = valid.is_empty();
-        outcome.fail(Failure::loose(format!(
+        outcome.fail(Finding::without_path(format!(
             "{path:?} must validate one and only one schema (oneOf). {complaint}"
         )));
         let best = failed
@@ -110,14 +110,14 @@ impl Walk<'_> {
         }
         if failed > 0 {
             let none = if valid == 0 { ". None validated" } else { "" };
-            outcome.fail(Failure::loose(format!(
+            outcome.fail(Finding::without_path(format!(
                 "{path:?} must validate all the schemas (allOf){none}"
             )));
         }
     }
 }
 
-/// The one on which more checks passed; the first of equals.
+/// Returns the outcome with more passed checks, or the first if they are equal.
 fn better(best: Option<Outcome>, next: Outcome) -> Outcome {
     match best {
         Some(best) if next.passed <= best.passed => best,

@@ -1,7 +1,7 @@
-//! Checks an object against its schema.
+//! Validates an object against its schema.
 //!
-//! The walk mirrors the order of checks of the real server, because messages come out in that order, and because `anyOf`
-//! and `oneOf` report the alternative on which most checks passed: [`Outcome::passed`] counts them.
+//! The order of checks is the real server's, because messages are in that order, and because `anyOf` and `oneOf` report
+//! the alternative with the most passed checks, which [`Outcome::passed`] counts.
 
 mod combined;
 mod number;
@@ -16,29 +16,29 @@ use super::structure::{Additional, Schema};
 use crate::regexp::Patterns;
 use crate::status::{FieldError, FieldErrorKind};
 
-/// What a walk found.
+/// The result of a validation.
 #[derive(Debug, Default)]
 pub(super) struct Outcome {
-    failures: Vec<Failure>,
+    findings: Vec<Finding>,
     passed: usize,
 }
 
-/// One finding.
+/// An error in a value.
 #[derive(Debug, Clone)]
-struct Failure {
+struct Finding {
     kind: FieldErrorKind,
-    /// Path of the value, or nothing where the server does not say it either.
+    /// Path of the value; `None` if the server's message has none.
     path: Option<String>,
     value: Value,
     shown: Option<String>,
     detail: String,
-    /// Two findings with the same text are one.
+    /// Errors with the same text are reported once.
     text: String,
 }
 
-impl Failure {
-    fn at(kind: FieldErrorKind, path: &str, value: Value, text: String) -> Failure {
-        Failure {
+impl Finding {
+    fn at(kind: FieldErrorKind, path: &str, value: Value, text: String) -> Finding {
+        Finding {
             kind,
             path: Some(path.to_owned()),
             value,
@@ -48,9 +48,9 @@ impl Failure {
         }
     }
 
-    /// A finding without a place: only its text tells.
-    fn loose(text: String) -> Failure {
-        Failure {
+    /// Creates an error without a path.
+    fn without_path(text: String) -> Finding {
+        Finding {
             kind: FieldErrorKind::Invalid,
             path: None,
             value: "".into(),
@@ -60,14 +60,14 @@ impl Failure {
         }
     }
 
-    fn with_detail(mut self, detail: impl Into<String>) -> Failure {
+    fn with_detail(mut self, detail: impl Into<String>) -> Finding {
         self.detail = detail.into();
         self
     }
 
-    fn wrong_type(path: &str, wanted: &str, found: &str) -> Failure {
+    fn wrong_type(path: &str, wanted: &str, found: &str) -> Finding {
         let text = format!("{path} in body must be of type {wanted}: {found:?}");
-        Failure::at(FieldErrorKind::TypeInvalid, path, found.into(), text)
+        Finding::at(FieldErrorKind::TypeInvalid, path, found.into(), text)
     }
 
     fn into_error(self, base: Option<&str>) -> FieldError {
@@ -90,32 +90,32 @@ impl Failure {
 }
 
 impl Outcome {
-    fn one(failure: Failure) -> Outcome {
+    fn one(failure: Finding) -> Outcome {
         Outcome {
-            failures: vec![failure],
+            findings: vec![failure],
             passed: 0,
         }
     }
 
     fn is_valid(&self) -> bool {
-        self.failures.is_empty()
+        self.findings.is_empty()
     }
 
-    fn fail(&mut self, failure: Failure) {
-        if !self.failures.iter().any(|known| known.text == failure.text) {
-            self.failures.push(failure);
+    fn fail(&mut self, failure: Finding) {
+        if !self.findings.iter().any(|known| known.text == failure.text) {
+            self.findings.push(failure);
         }
     }
 
     fn merge(&mut self, other: Outcome) {
         self.passed += other.passed;
-        for failure in other.failures {
+        for failure in other.findings {
             self.fail(failure);
         }
     }
 }
 
-/// Checks a value; `base` is the path of the value within its object, and with `old` what did not change is not reported.
+/// Validates a value. `base` is its path in the object. With `old`, errors in unchanged values are not reported.
 pub(super) fn check(
     schema: Schema<'_>,
     patterns: &Patterns,
@@ -123,12 +123,12 @@ pub(super) fn check(
     old: Option<&Value>,
     base: Option<&str>,
 ) -> Vec<FieldError> {
-    let walk = Walk { patterns };
-    let outcome = walk.node(schema, value, old, "");
-    outcome.failures.into_iter().map(|f| f.into_error(base)).collect()
+    let validator = SchemaValidator { patterns };
+    let outcome = validator.node(schema, value, old, "");
+    outcome.findings.into_iter().map(|f| f.into_error(base)).collect()
 }
 
-/// Returns whether a value is what it was, as far as the schema can tell: lists of type `map` have no order.
+/// Returns whether a value is equal to the old one. The order in lists of type `map` is ignored.
 pub(super) fn unchanged(schema: Option<Schema<'_>>, new: &Value, old: &Value) -> bool {
     match (new, old) {
         (Value::Array(new), Value::Array(old)) => {
@@ -151,23 +151,23 @@ pub(super) fn unchanged(schema: Option<Schema<'_>>, new: &Value, old: &Value) ->
     }
 }
 
-/// The item of an old list of type `map` with the keys of a new one.
+/// Returns the item in an old list of type `map` with the same keys as `item`.
 pub(super) fn counterpart<'a>(list: Schema<'_>, item: &Value, old: &'a [Value]) -> Option<&'a Value> {
     let keys: Vec<&str> = list.texts("x-kubernetes-list-map-keys").collect();
     old.iter()
         .find(|o| keys.iter().all(|key| o.get(key) == item.get(key)))
 }
 
-struct Walk<'p> {
+struct SchemaValidator<'p> {
     patterns: &'p Patterns,
 }
 
-impl Walk<'_> {
-    /// Checks a value, and forgives what was there before.
+impl SchemaValidator<'_> {
+    /// Validates a value, unless it is unchanged.
     fn node(&self, schema: Schema<'_>, value: &Value, old: Option<&Value>, path: &str) -> Outcome {
         let mut outcome = self.all(schema, value, old, path);
         if !outcome.is_valid() && old.is_some_and(|old| unchanged(Some(schema), value, old)) {
-            outcome.failures.clear();
+            outcome.findings.clear();
         }
         outcome
     }
@@ -214,12 +214,12 @@ impl Walk<'_> {
             let message = format!("{path} in body should be at most {most} chars long");
             let detail = format!("may not be more than {most} {unit}");
             return Outcome::one(
-                Failure::at(FieldErrorKind::TooLong, path, Value::Null, message).with_detail(detail),
+                Finding::at(FieldErrorKind::TooLong, path, Value::Null, message).with_detail(detail),
             );
         }
         if let Some(least) = schema.count("minLength").filter(|least| length < *least) {
             let message = format!("{path} in body should be at least {least} chars long");
-            return Outcome::one(Failure::at(FieldErrorKind::Invalid, path, text.into(), message));
+            return Outcome::one(Finding::at(FieldErrorKind::Invalid, path, text.into(), message));
         }
         let pattern = schema.text("pattern");
         if pattern.is_empty() {
@@ -231,7 +231,7 @@ impl Walk<'_> {
             Err(why) => format!("{pattern}, but pattern is invalid: {why}"),
         };
         let message = format!("{path} in body should match '{wanted}'");
-        Outcome::one(Failure::at(FieldErrorKind::Invalid, path, text.into(), message))
+        Outcome::one(Finding::at(FieldErrorKind::Invalid, path, text.into(), message))
     }
 
     fn list(&self, schema: Schema<'_>, items: &[Value], old: Option<&Value>, path: &str) -> Outcome {
@@ -248,7 +248,7 @@ impl Walk<'_> {
         let size = i64::try_from(items.len()).unwrap_or(i64::MAX);
         if let Some(least) = schema.count("minItems").filter(|least| size < *least) {
             let message = format!("{path} in body should have at least {least} items");
-            outcome.fail(Failure::at(FieldErrorKind::Invalid, path, size.into(), message));
+            outcome.fail(Finding::at(FieldErrorKind::Invalid, path, size.into(), message));
         }
         if let Some(most) = schema.count("maxItems").filter(|most| size > *most) {
             let message = format!("{path} in body should have at most {most} items");
@@ -261,7 +261,7 @@ impl Walk<'_> {
                 .any(|(at, item)| items[..at].contains(item))
         {
             let message = format!("{path} in body shouldn't contain duplicates");
-            outcome.fail(Failure::at(FieldErrorKind::Invalid, path, "".into(), message));
+            outcome.fail(Finding::at(FieldErrorKind::Invalid, path, "".into(), message));
         }
         outcome.passed += 1;
         outcome
@@ -278,7 +278,7 @@ impl Walk<'_> {
         let size = i64::try_from(fields.len()).unwrap_or(i64::MAX);
         if let Some(least) = schema.count("minProperties").filter(|least| size < *least) {
             let message = format!("{path} in body should have at least {least} properties");
-            outcome.fail(Failure::at(FieldErrorKind::Invalid, path, size.into(), message));
+            outcome.fail(Finding::at(FieldErrorKind::Invalid, path, size.into(), message));
         }
         if let Some(most) = schema.count("maxProperties").filter(|most| size > *most) {
             let message = format!("{path} in body should have at most {most} properties");
@@ -289,7 +289,7 @@ impl Walk<'_> {
             Additional::Allowed(false) => {
                 for (name, _) in others() {
                     let message = format!("{path}.{name} in body is a forbidden property");
-                    outcome.fail(Failure::at(
+                    outcome.fail(Finding::at(
                         FieldErrorKind::Invalid,
                         path,
                         name.as_str().into(),
@@ -320,7 +320,7 @@ impl Walk<'_> {
             .filter(|name| !fields.contains_key(*name))
         {
             let message = format!("{path}.{name} in body is required");
-            let missing = Failure::at(
+            let missing = Finding::at(
                 FieldErrorKind::Required,
                 &format!("{path}.{name}"),
                 Value::Null,
@@ -332,7 +332,7 @@ impl Walk<'_> {
     }
 }
 
-/// The old value of a field; that of `kind` and `apiVersion` is always the new one, so it forgives nothing.
+/// Returns the old value of a field. There is none for `kind` and `apiVersion`, whose errors are always reported.
 fn old_field<'a>(old: Option<&'a Value>, path: &str, name: &str) -> Option<&'a Value> {
     if path.is_empty() && matches!(name, "kind" | "apiVersion") {
         return None;
@@ -340,8 +340,8 @@ fn old_field<'a>(old: Option<&'a Value>, path: &str, name: &str) -> Option<&'a V
     old?.get(name)
 }
 
-fn too_many(path: &str, found: i64, most: i64, message: String) -> Failure {
+fn too_many(path: &str, found: i64, most: i64, message: String) -> Finding {
     let unit = if most == 1 { "item" } else { "items" };
-    Failure::at(FieldErrorKind::TooMany, path, found.into(), message)
+    Finding::at(FieldErrorKind::TooMany, path, found.into(), message)
         .with_detail(format!("must have at most {most} {unit}"))
 }

@@ -1,52 +1,52 @@
-//! Bounds, multiples and ranges of numbers.
+//! Validates bounds, multiples and ranges of numbers.
 //!
-//! Integers are compared as integers: the server cuts the fraction off a bound first, which is why a factor of 0.25 is
-//! refused for the value 1 and fine for 1.0.
+//! Integers are compared with truncated bounds, like in the server: the factor 0.25 is rejected for the value 1 and
+//! accepted for 1.0.
 
 use serde_json::{Number, Value};
 
 use super::super::structure::Schema;
-use super::{Failure, FieldErrorKind, Outcome, format};
+use super::{FieldErrorKind, Finding, Outcome, format};
 use crate::golang::format_float;
 
 #[derive(Debug, Clone, Copy)]
-enum Num {
+enum NumberValue {
     Int(i64),
     Float(f64),
 }
 
-impl Num {
-    fn of(number: &Number) -> Num {
+impl NumberValue {
+    fn of(number: &Number) -> NumberValue {
         match number.as_i64() {
-            Some(int) => Num::Int(int),
-            None => Num::Float(number.as_f64().unwrap_or(f64::INFINITY)),
+            Some(int) => NumberValue::Int(int),
+            None => NumberValue::Float(number.as_f64().unwrap_or(f64::INFINITY)),
         }
     }
 
     fn show(self) -> String {
         match self {
-            Num::Int(int) => int.to_string(),
-            Num::Float(float) => format_float(float),
+            NumberValue::Int(int) => int.to_string(),
+            NumberValue::Float(float) => format_float(float),
         }
     }
 
     fn value(self) -> Value {
         match self {
-            Num::Int(int) => int.into(),
-            Num::Float(float) => float.into(),
+            NumberValue::Int(int) => int.into(),
+            NumberValue::Float(float) => float.into(),
         }
     }
 
     fn float(self) -> f64 {
         match self {
             #[allow(clippy::cast_precision_loss, reason = "as the server compares")]
-            Num::Int(int) => int as f64,
-            Num::Float(float) => float,
+            NumberValue::Int(int) => int as f64,
+            NumberValue::Float(float) => float,
         }
     }
 }
 
-/// Returns whether a float stands for an integer that JSON can carry.
+/// Returns whether a float is an integer that JSON can represent.
 pub(super) fn is_whole(float: f64) -> bool {
     const LIMIT: f64 = 9_007_199_254_740_991.0;
     if !float.is_finite() || float.abs() > LIMIT {
@@ -57,9 +57,9 @@ pub(super) fn is_whole(float: f64) -> bool {
     difference == 0.0 || (whole != 0.0 && difference / (float.abs() + whole.abs()) < 1e-9)
 }
 
-/// A bound without its fraction; what does not fit becomes the smallest number, as on the server's hardware.
-#[allow(clippy::cast_possible_truncation, reason = "as the server cuts bounds")]
-fn cut(float: f64) -> i64 {
+/// Truncates a bound. On overflow, the result is the smallest integer, as on the server's hardware.
+#[allow(clippy::cast_possible_truncation, reason = "as the server truncates bounds")]
+fn truncate(float: f64) -> i64 {
     const LIMIT: f64 = 9_223_372_036_854_775_808.0;
     if (-LIMIT..LIMIT).contains(&float) {
         float as i64
@@ -68,33 +68,35 @@ fn cut(float: f64) -> i64 {
     }
 }
 
-/// Returns whether a value is one of an enum's: numbers are compared in the type of the enum's.
+/// Returns whether a value equals one of an enum. Numbers are compared in the type of the enum's.
 #[allow(clippy::float_cmp, reason = "an enum lists exact values")]
 pub(super) fn is_same(value: &Value, listed: &Value) -> bool {
     match (value, listed) {
         (Value::Null, _) => false,
-        (Value::Number(value), Value::Number(listed)) => match (Num::of(value), Num::of(listed)) {
-            (Num::Int(a), Num::Int(b)) => a == b,
-            (Num::Float(a), Num::Int(b)) => cut(a) == b,
-            (a, Num::Float(b)) => a.float() == b,
-        },
+        (Value::Number(value), Value::Number(listed)) => {
+            match (NumberValue::of(value), NumberValue::of(listed)) {
+                (NumberValue::Int(a), NumberValue::Int(b)) => a == b,
+                (NumberValue::Float(a), NumberValue::Int(b)) => truncate(a) == b,
+                (a, NumberValue::Float(b)) => a.float() == b,
+            }
+        }
         _ => value == listed,
     }
 }
 
 pub(super) fn check(schema: Schema<'_>, number: &Number, path: &str) -> Outcome {
     let mut outcome = Outcome::default();
-    let value = Num::of(number);
-    let range = Range::of(schema);
+    let value = NumberValue::of(number);
+    let range = FormatRange::of(schema);
     range.check(value, "Checked", path, &mut outcome);
     // The order of the server's messages: multiple, lower bound, upper bound.
     if let Some(factor) = float(schema, "multipleOf") {
-        let native = range.check(Num::Float(factor), "MultipleOf", path, &mut outcome);
+        let native = range.check(NumberValue::Float(factor), "MultipleOf", path, &mut outcome);
         check_multiple(value, factor, native, path, &mut outcome);
     }
     for bound in [Bound::Lower, Bound::Upper] {
         if let Some(limit) = float(schema, bound.key()) {
-            let native = range.check(Num::Float(limit), bound.title(), path, &mut outcome);
+            let native = range.check(NumberValue::Float(limit), bound.title(), path, &mut outcome);
             let exclusive = schema.flag(bound.exclusive_key());
             bound.check(value, limit, exclusive, native, path, &mut outcome);
         }
@@ -107,35 +109,37 @@ fn float(schema: Schema<'_>, key: &str) -> Option<f64> {
     schema.get(key).and_then(Value::as_f64)
 }
 
-fn failure(value: Num, path: &str, text: String) -> Failure {
-    let mut failure = Failure::at(FieldErrorKind::Invalid, path, value.value(), text);
+fn failure(value: NumberValue, path: &str, text: String) -> Finding {
+    let mut failure = Finding::at(FieldErrorKind::Invalid, path, value.value(), text);
     failure.shown = Some(value.show());
     failure
 }
 
-/// What a type and its format can hold.
-struct Range<'a> {
+/// The range of a type and format.
+struct FormatRange<'a> {
     kind: &'a str,
     format: &'a str,
 }
 
-impl<'a> Range<'a> {
-    fn of(schema: Schema<'a>) -> Range<'a> {
+impl<'a> FormatRange<'a> {
+    fn of(schema: Schema<'a>) -> FormatRange<'a> {
         if schema.int_or_string() || !matches!(schema.kind(), "integer" | "number") {
-            return Range { kind: "", format: "" };
+            return FormatRange { kind: "", format: "" };
         }
-        Range {
+        FormatRange {
             kind: schema.kind(),
             format: format(schema),
         }
     }
 
-    /// Returns whether the number fits; if not, that is reported.
-    fn check(&self, number: Num, what: &str, path: &str, outcome: &mut Outcome) -> bool {
+    /// Checks that the number is in range, and reports it otherwise.
+    fn check(&self, number: NumberValue, what: &str, path: &str, outcome: &mut Outcome) -> bool {
         let whole = match number {
-            Num::Int(int) => Some(int),
-            #[allow(clippy::float_cmp, reason = "a fraction or not")]
-            Num::Float(f) => Some(f).filter(|f| f.trunc() == *f && f.abs() < 9.2e18).map(cut),
+            NumberValue::Int(int) => Some(int),
+            #[allow(clippy::float_cmp, reason = "checks for a fraction")]
+            NumberValue::Float(f) => Some(f)
+                .filter(|f| f.trunc() == *f && f.abs() < 9.2e18)
+                .map(truncate),
         };
         let fits = match (self.kind, self.format) {
             ("integer", "int32") => whole.is_some_and(|int| i32::try_from(int).is_ok()),
@@ -148,7 +152,7 @@ impl<'a> Range<'a> {
                 "" => "(default format)".to_owned(),
                 format => format!("with format {format}"),
             };
-            outcome.fail(Failure::loose(format!(
+            outcome.fail(Finding::without_path(format!(
                 "{what} value must be of type {} {format} in {path}",
                 self.kind
             )));
@@ -157,11 +161,15 @@ impl<'a> Range<'a> {
     }
 }
 
-fn check_multiple(value: Num, factor: f64, native: bool, path: &str, outcome: &mut Outcome) {
+fn check_multiple(value: NumberValue, factor: f64, native: bool, path: &str, outcome: &mut Outcome) {
     let (shown, factor_is_positive, is_multiple) = match value {
-        Num::Int(int) if native => {
-            let factor = cut(factor);
-            (Num::Int(factor), factor > 0, factor > 0 && int % factor == 0)
+        NumberValue::Int(int) if native => {
+            let factor = truncate(factor);
+            (
+                NumberValue::Int(factor),
+                factor > 0,
+                factor > 0 && int % factor == 0,
+            )
         }
         _ => {
             let float = value.float();
@@ -170,7 +178,7 @@ fn check_multiple(value: Num, factor: f64, native: bool, path: &str, outcome: &m
             } else {
                 float / factor
             };
-            (Num::Float(factor), factor > 0.0, is_whole(ratio))
+            (NumberValue::Float(factor), factor > 0.0, is_whole(ratio))
         }
     };
     if !factor_is_positive {
@@ -213,10 +221,20 @@ impl Bound {
         }
     }
 
-    fn check(self, value: Num, limit: f64, exclusive: bool, native: bool, path: &str, outcome: &mut Outcome) {
+    fn check(
+        self,
+        value: NumberValue,
+        limit: f64,
+        exclusive: bool,
+        native: bool,
+        path: &str,
+        outcome: &mut Outcome,
+    ) {
         let (order, limit) = match value {
-            Num::Int(int) if native => (Some(int.cmp(&cut(limit))), Num::Int(cut(limit))),
-            _ => (value.float().partial_cmp(&limit), Num::Float(limit)),
+            NumberValue::Int(int) if native => {
+                (Some(int.cmp(&truncate(limit))), NumberValue::Int(truncate(limit)))
+            }
+            _ => (value.float().partial_cmp(&limit), NumberValue::Float(limit)),
         };
         let beyond = match self {
             Bound::Lower => order.is_some_and(|o| o.is_lt() || (exclusive && o.is_eq())),

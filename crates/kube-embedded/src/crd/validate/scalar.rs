@@ -1,13 +1,13 @@
-//! Type, format and enum of a single value.
+//! Validates type, format and enum of a single value.
 
 use serde_json::Value;
 
 use super::super::formats;
 use super::super::structure::Schema;
-use super::{Failure, Outcome, number};
+use super::{Finding, Outcome, number};
 use crate::status::FieldErrorKind;
 
-/// The types a schema accepts.
+/// Returns the types that a schema accepts.
 pub(super) fn types(schema: Schema<'_>) -> Vec<&str> {
     if schema.int_or_string() {
         return vec!["integer", "string"];
@@ -18,7 +18,7 @@ pub(super) fn types(schema: Schema<'_>) -> Vec<&str> {
         .collect()
 }
 
-/// The format of a schema, if the server looks at it.
+/// Returns the format of a schema, if the server checks it.
 pub(super) fn format(schema: Schema<'_>) -> &str {
     let kind = if schema.int_or_string() { "" } else { schema.kind() };
     let format = schema.text("format");
@@ -29,7 +29,7 @@ pub(super) fn format(schema: Schema<'_>) -> &str {
     }
 }
 
-/// Type and format of a JSON value in the terms of OpenAPI.
+/// Returns the OpenAPI type and format of a JSON value.
 fn type_of(value: &Value) -> (&'static str, &'static str) {
     match value {
         Value::Null => ("null", ""),
@@ -53,7 +53,7 @@ pub(super) fn check_type(schema: Schema<'_>, value: &Value, path: &str) -> Outco
         if wanted.is_empty() || schema.nullable() {
             return fine;
         }
-        return Outcome::one(Failure::wrong_type(path, &wanted.join(","), found));
+        return Outcome::one(Finding::wrong_type(path, &wanted.join(","), found));
     }
     let accepted = wanted.contains(&found)
         || (found == "integer" && wanted.contains(&"number"))
@@ -61,13 +61,13 @@ pub(super) fn check_type(schema: Schema<'_>, value: &Value, path: &str) -> Outco
     let is_text_or_list = value.is_string() || value.is_array();
     let format = format(schema);
     if !is_text_or_list && !format.is_empty() && !accepted && found_format != format {
-        return Outcome::one(Failure::wrong_type(path, format, found_format));
+        return Outcome::one(Finding::wrong_type(path, format, found_format));
     }
     let is_numeric = wanted.contains(&"number") || wanted.contains(&"integer");
     if accepted || (!is_numeric && !format.is_empty() && is_text_or_list) {
         return fine;
     }
-    Outcome::one(Failure::wrong_type(path, &wanted.join(","), found))
+    Outcome::one(Finding::wrong_type(path, &wanted.join(","), found))
 }
 
 pub(super) fn check_format(schema: Schema<'_>, text: &str, path: &str) -> Outcome {
@@ -75,10 +75,10 @@ pub(super) fn check_format(schema: Schema<'_>, text: &str, path: &str) -> Outcom
     if formats::holds(format, text) {
         return Outcome::default();
     }
-    Outcome::one(Failure::wrong_type(path, format, text))
+    Outcome::one(Finding::wrong_type(path, format, text))
 }
 
-/// Null is none of the values, even where it is listed.
+/// Checks an enum. Null is never accepted, even if it is listed.
 pub(super) fn check_enum(schema: Schema<'_>, value: &Value, path: &str) -> Outcome {
     let allowed = schema.list("enum");
     if allowed.is_empty() || allowed.iter().any(|a| number::is_same(value, a)) {
@@ -91,7 +91,7 @@ pub(super) fn check_enum(schema: Schema<'_>, value: &Value, path: &str) -> Outco
     let quoted: Vec<String> = shown.iter().map(|a| format!("{a:?}")).collect();
     let message = format!("{path} in body should be one of [{}]", shown.join(" "));
     Outcome::one(
-        Failure::at(FieldErrorKind::NotSupported, path, value.clone(), message)
+        Finding::at(FieldErrorKind::NotSupported, path, value.clone(), message)
             .with_detail(format!("supported values: {}", quoted.join(", "))),
     )
 }

@@ -1,4 +1,4 @@
-//! One step on the way to a field.
+//! An element of a path.
 
 use std::cmp::Ordering;
 use std::fmt;
@@ -7,16 +7,16 @@ use serde_json::{Number, Value};
 
 use crate::golang;
 
-/// How to get from a value to one inside it. Variants are in the order in which sets list them.
+/// An element of a path. The order of variants is that in field sets.
 #[derive(Debug, Clone)]
 pub(crate) enum PathElement {
     /// A field of an object.
     Field(String),
-    /// The item of a list that has these values in its key fields, ordered by name.
+    /// The item of a list with these key fields, sorted by name.
     Key(Vec<(String, Value)>),
     /// The item of a set with this value.
     Value(Value),
-    /// The item at this place of a list.
+    /// The item of a list at this index.
     Index(i64),
 }
 
@@ -107,7 +107,7 @@ fn kind(value: &Value) -> u8 {
     }
 }
 
-/// A total order of values, in which `1` and `1.0` are the same.
+/// Compares values. `1` and `1.0` are equal.
 fn compare(a: &Value, b: &Value) -> Ordering {
     match (a, b) {
         (Value::Number(a), Value::Number(b)) => compare_numbers(a, b),
@@ -129,7 +129,7 @@ fn compare(a: &Value, b: &Value) -> Ordering {
     }
 }
 
-/// The number as an integer, if it is one. `1.0` is.
+/// Returns the number as an integer if it has no fraction, like `1.0`.
 fn whole(number: &Number) -> Option<i128> {
     let int = number.as_i64().map(i128::from);
     int.or_else(|| number.as_u64().map(i128::from))
@@ -145,7 +145,7 @@ fn compare_numbers(a: &Number, b: &Number) -> Ordering {
         .total_cmp(&b.as_f64().unwrap_or_default())
 }
 
-/// Whether two values are the same, where `1` and `1.0` are.
+/// Returns whether values are equal. `1` and `1.0` are equal.
 pub(in crate::patch) fn equal(a: &Value, b: &Value) -> bool {
     match (a, b) {
         (Value::Number(a), Value::Number(b)) => compare_numbers(a, b).is_eq(),

@@ -1,7 +1,7 @@
-//! The form in which sets of fields stand in `managedFields`: nested objects, with keys that name path elements.
+//! The encoding of field sets in `managedFields`: nested objects whose keys are path elements.
 //!
-//! A key is `f:NAME`, `k:{KEY FIELDS}`, `v:VALUE` or `i:INDEX`. An element with nothing below it is a member; one with
-//! something below is a member if it also holds the key `.`.
+//! A key is `f:NAME`, `k:{KEY FIELDS}`, `v:VALUE` or `i:INDEX`. An element without nested elements is a member. An
+//! element with nested elements is a member if it also contains the key `.`.
 
 use serde_json::{Map, Value};
 
@@ -9,7 +9,7 @@ use super::{FieldSet, Node, PathElement};
 use crate::golang::web_safe;
 
 impl FieldSet {
-    /// Reads the JSON form. Elements of kinds unknown are dropped; what cannot be read is told in Go's words.
+    /// Decodes JSON. Elements of unknown kinds are dropped. Errors have Go's wording.
     pub(crate) fn from_json(json: &Value) -> Result<FieldSet, String> {
         match json {
             Value::Object(map) => Ok(read(map)?.0),
@@ -18,7 +18,7 @@ impl FieldSet {
         }
     }
 
-    /// The JSON form.
+    /// Encodes as JSON.
     pub(crate) fn to_json(&self) -> Value {
         Value::Object(self.write(false))
     }
@@ -36,7 +36,7 @@ impl FieldSet {
     }
 }
 
-/// The set below an element, and whether the element itself is a member.
+/// Decodes the nested elements of an element, and whether it is a member itself.
 fn read(map: &Map<String, Value>) -> Result<(FieldSet, bool), String> {
     let mut nodes = Vec::with_capacity(map.len());
     let mut is_member = false;
@@ -59,7 +59,7 @@ fn read(map: &Map<String, Value>) -> Result<(FieldSet, bool), String> {
             below,
         });
     }
-    // Where an element is there twice, in two spellings, the last one counts.
+    // If two keys decode to the same element, the last one wins.
     let last = |first, later: FieldSet| if later.is_empty() { first } else { later };
     let set = FieldSet::of_nodes(nodes, last);
     let is_empty = set.is_empty();
@@ -67,7 +67,7 @@ fn read(map: &Map<String, Value>) -> Result<(FieldSet, bool), String> {
 }
 
 impl PathElement {
-    /// Reads a key; `None` if its kind is unknown.
+    /// Decodes a key; `None` if its kind is unknown.
     fn from_key(key: &str) -> Result<Option<PathElement>, String> {
         let (Some(kind), Some(text)) = (key.get(..1), key.get(2..)) else {
             return Err("key must be 2 characters long:".into());

@@ -1,7 +1,7 @@
-//! Sets of fields, as `managedFields` records them.
+//! Sets of fields, as recorded in `managedFields`.
 //!
-//! A [`FieldSet`] is a tree. Membership of a field and of what lies below it are independent: who owns an item of a list
-//! need not own all its fields, and who owns a field of an item need not own the item.
+//! A [`FieldSet`] is a tree. A field and its nested fields are members independently: the owner of an item of a list
+//! need not own its fields, and the owner of a field need not own the item.
 
 mod element;
 mod fields_v1;
@@ -11,11 +11,11 @@ mod tests;
 pub(crate) use self::element::PathElement;
 pub(super) use self::element::equal as equal_values;
 
-/// A set of fields of an object, ordered by element. No element is in it twice.
+/// A set of fields of an object, sorted by element and without duplicates.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct FieldSet(Vec<Node>);
 
-/// An element that is a member of a set, or has members below it.
+/// An element that is a member of a set, or has nested members.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Node {
     pub(super) element: PathElement,
@@ -30,7 +30,7 @@ impl Node {
 }
 
 impl FieldSet {
-    /// The set of these fields, each given by the names on the way to it.
+    /// Creates a set of fields, each given by the names in its path.
     pub(crate) fn of_names(paths: &[&[&str]]) -> FieldSet {
         fn of_path(path: &[&str]) -> FieldSet {
             let Some((first, rest)) = path.split_first() else {
@@ -47,10 +47,10 @@ impl FieldSet {
             .fold(FieldSet::default(), |set, path| set.union(of_path(path)))
     }
 
-    /// The set of these nodes. `join` joins what lies below an element that occurs twice.
+    /// Creates a set of nodes. `join` merges the nested fields of duplicate elements.
     fn of_nodes(mut nodes: Vec<Node>, join: fn(FieldSet, FieldSet) -> FieldSet) -> FieldSet {
         nodes.retain(|node| !node.is_empty());
-        // Nodes are in order already, or are two runs in order.
+        // Cheap, because the nodes are one or two sorted runs.
         nodes.sort_by(|a, b| a.element.cmp(&b.element));
         nodes.dedup_by(|later, first| {
             let same = later.element == first.element;
@@ -63,11 +63,11 @@ impl FieldSet {
         FieldSet(nodes)
     }
 
-    /// Adds an element that comes after all others, if it is a member or has members below it.
+    /// Appends an element that is greater than all others, if it is a member or has nested members.
     pub(super) fn push(&mut self, element: PathElement, is_member: bool, below: FieldSet) {
         debug_assert!(
             self.0.last().is_none_or(|last| last.element < element),
-            "elements are in order"
+            "elements are sorted"
         );
         let node = Node {
             element,
@@ -105,7 +105,7 @@ impl FieldSet {
         self.node(element).is_some_and(|node| node.is_member)
     }
 
-    /// What of the set lies below `element`.
+    /// Returns the fields below `element`.
     pub(super) fn below(&self, element: &PathElement) -> Option<&FieldSet> {
         let below = &self.node(element)?.below;
         (!below.is_empty()).then_some(below)
@@ -130,12 +130,12 @@ impl FieldSet {
         out
     }
 
-    /// Takes away the members of `other`, but not what lies below them.
+    /// Removes the members of `other`, but not their nested fields.
     pub(crate) fn difference(self, other: &FieldSet) -> FieldSet {
         self.without(other, false)
     }
 
-    /// Takes away the members of `other` and all that lies below them.
+    /// Removes the members of `other` and their nested fields.
     pub(crate) fn recursive_difference(self, other: &FieldSet) -> FieldSet {
         self.without(other, true)
     }
@@ -155,7 +155,7 @@ impl FieldSet {
         self
     }
 
-    /// The path of every member, those of one level before those below.
+    /// Returns the paths of all members, those of each level before nested ones.
     pub(crate) fn paths(&self) -> Vec<Vec<PathElement>> {
         let mut out = Vec::new();
         self.collect_paths(&mut Vec::new(), &mut out);
@@ -176,7 +176,7 @@ impl FieldSet {
     }
 }
 
-/// A path as messages show it, such as `.spec.containers[name="web"].image`.
+/// Formats a path for messages, for example `.spec.containers[name="web"].image`.
 pub(crate) fn path_text(path: &[PathElement]) -> String {
     path.iter().map(ToString::to_string).collect()
 }

@@ -7,7 +7,7 @@ fn set(json: &Value) -> FieldSet {
 }
 
 #[test]
-fn a_set_is_written_as_it_was_read() {
+fn sets_are_encoded_as_they_were_decoded() {
     for json in [
         json!({}),
         json!({"f:a": {}, "f:b": {".": {}, "f:c": {}}}),
@@ -21,7 +21,7 @@ fn a_set_is_written_as_it_was_read() {
 }
 
 #[test]
-fn what_cannot_be_read_is_an_error_or_dropped() {
+fn invalid_elements_are_errors_or_dropped() {
     assert!(set(&json!({"z:future": {}})).is_empty());
     assert!(set(&Value::Null).is_empty());
     for json in [
@@ -37,7 +37,7 @@ fn what_cannot_be_read_is_an_error_or_dropped() {
 }
 
 #[test]
-fn members_and_what_lies_below_are_independent() {
+fn members_and_nested_fields_are_independent() {
     let parent = set(&json!({"f:a": {}}));
     let child = set(&json!({"f:a": {"f:b": {}}}));
     let both = set(&json!({"f:a": {".": {}, "f:b": {}}}));
@@ -50,7 +50,7 @@ fn members_and_what_lies_below_are_independent() {
 }
 
 #[test]
-fn elements_have_an_order_and_numbers_are_numbers() {
+fn elements_are_ordered_and_equal_numbers_are_equal() {
     let key = |port: Value| PathElement::Key(vec![("port".into(), port)]);
     assert_eq!(key(json!(1)), key(json!(1.0)));
     let large = 9_007_199_254_740_993_i64;
@@ -72,7 +72,7 @@ fn elements_have_an_order_and_numbers_are_numbers() {
 }
 
 #[test]
-fn paths_show_as_in_messages() {
+fn paths_are_formatted_for_messages() {
     let set =
         set(&json!({"f:spec": {"f:containers": {"k:{\"name\":\"a\\\"b\"}": {"f:image": {}}}, "f:x": {}}}));
     let shown: Vec<String> = set.paths().iter().map(|p| path_text(p)).collect();

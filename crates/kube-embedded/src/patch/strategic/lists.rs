@@ -1,24 +1,24 @@
-//! How strategic merge patch merges two lists, and in which order the items come out.
+//! Merges two lists in a strategic merge patch, and orders their items.
 
 use serde_json::{Map, Value};
 
-use super::{DIRECTIVE, Place, expected, merge_maps, unknown_directive};
+use super::{DIRECTIVE, TypeContext, expected, merge_maps, unknown_directive};
 use crate::golang;
 use crate::status::{Result, Status};
 
 type Object = Map<String, Value>;
 
-/// How the list in a field merges.
+/// How the list in a field is merged.
 #[derive(Clone, Copy)]
 pub(super) struct ListRule<'a> {
-    /// Otherwise the patch replaces the list.
+    /// Whether lists are merged; otherwise the patch replaces the list.
     pub(super) merges: bool,
-    /// Field that identifies an item; lists of scalars have none.
+    /// The field that identifies an item; `None` for lists of scalars.
     pub(super) key: Option<&'a str>,
 }
 
 impl ListRule<'_> {
-    /// What identifies an item: its key, or a scalar itself.
+    /// Returns the key of an item, or a scalar itself.
     fn identity<'v>(&self, item: &'v Value, is_map: bool) -> Option<&'v Value> {
         if is_map {
             item.as_object()?.get(self.key?)
@@ -32,7 +32,7 @@ impl ListRule<'_> {
         list.iter().position(|v| self.identity(v, is_map) == wanted)
     }
 
-    /// A patch may not contradict the order it asks for: its items come in that order, and all are in it.
+    /// Checks that the items of a patch are in the order that it requests, and that the order contains all of them.
     pub(super) fn check_order(&self, patch: &[Value], order: &[Value]) -> Result<()> {
         if patch.is_empty() || order.is_empty() {
             return Ok(());
@@ -48,13 +48,13 @@ impl ListRule<'_> {
             wanted.push(item);
         }
         let mut rest = wanted.iter().peekable();
-        for place in order {
+        for context in order {
             let Some(next) = rest.peek() else {
                 break;
             };
             let same = match self.key {
-                None => **next == place,
-                Some(key) => merge_key(next, key)? == merge_key(place, key)?,
+                None => **next == context,
+                Some(key) => merge_key(next, key)? == merge_key(context, key)?,
             };
             if same {
                 rest.next();
@@ -87,7 +87,7 @@ fn merge_key<'v>(item: &'v Value, key: &str) -> Result<&'v Value> {
     map.get(key).ok_or_else(|| no_merge_key(map, key))
 }
 
-/// Returns whether the items of both lists are objects. Items must be of one type, and no list may hold lists.
+/// Returns whether the items of both lists are objects. All items must have the same type, and must not be lists.
 pub(super) fn of_maps(a: &[Value], b: &[Value]) -> Result<bool> {
     let mut items = a.iter().chain(b);
     let Some(first) = items.next() else {
@@ -104,9 +104,9 @@ pub(super) fn of_maps(a: &[Value], b: &[Value]) -> Result<bool> {
     Ok(first.is_object())
 }
 
-/// Merges `patch` into `original`, or takes the items of `patch` away if `deletes`.
+/// Merges `patch` into `original`, or removes its items if `deletes`.
 pub(super) fn merge_lists(
-    item: Place<'_>,
+    item: TypeContext<'_>,
     rule: ListRule<'_>,
     original: Vec<Value>,
     patch: &[Value],
@@ -130,7 +130,7 @@ pub(super) fn merge_lists(
     let Some(key) = rule.key else {
         return Err(Status::unnamed("cannot merge lists without merge key for struct"));
     };
-    let (original, patch) = obey_directives(original, patch, key)?;
+    let (original, patch) = apply_directives(original, patch, key)?;
     let mut merged = original.clone();
     for new in &patch {
         let wanted = new.get(key).ok_or_else(|| no_merge_key(new, key))?;
@@ -146,8 +146,8 @@ pub(super) fn merge_lists(
     put_in_order(rule, merged, &order, &original, true)
 }
 
-/// Carries out the items of a patch that are directives, and returns what remains of both lists.
-fn obey_directives(
+/// Applies the directives among the items of a patch, and returns the rest of both lists.
+fn apply_directives(
     mut original: Vec<Value>,
     patch: &[Value],
     key: &str,
@@ -177,8 +177,7 @@ fn obey_directives(
     Ok((original, plain))
 }
 
-/// Items in `order` come in that order; the others keep the order they had, each before the first ordered item that it
-/// stood before.
+/// Sorts the items that are in `order`. Other items keep their order, each before the ordered item that followed it.
 pub(super) fn put_in_order(
     rule: ListRule<'_>,
     merged: Vec<Value>,
@@ -200,10 +199,10 @@ pub(super) fn put_in_order(
     let mut out = Vec::with_capacity(wanted.len() + others.len());
     let mut others = others.into_iter().peekable();
     for item in wanted {
-        let place = rule.position(former, &item, is_map);
+        let context = rule.position(former, &item, is_map);
         while let Some(other) = others.peek() {
-            let before = match (rule.position(former, other, is_map), place) {
-                (Some(other), Some(place)) => other < place,
+            let before = match (rule.position(former, other, is_map), context) {
+                (Some(other), Some(context)) => other < context,
                 _ => false,
             };
             if !before {

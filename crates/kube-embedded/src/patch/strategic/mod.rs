@@ -1,7 +1,7 @@
-//! Strategic merge patch: a merge patch that knows from the types which lists merge, and by which key.
+//! Strategic merge patch: a merge patch that merges lists by key, as the types define.
 //!
-//! Directives inside the patch say what plain JSON cannot: `$patch: replace|delete`, `$retainKeys`,
-//! `$setElementOrder/LIST` and `$deleteFromPrimitiveList/LIST`.
+//! Directives in the patch: `$patch: replace|delete`, `$retainKeys`, `$setElementOrder/LIST` and
+//! `$deleteFromPrimitiveList/LIST`.
 
 mod lists;
 
@@ -32,25 +32,25 @@ pub(crate) fn apply(types: &Types, ty: &Type, doc: &Value, patch: &Value) -> Res
         }
     };
     let doc = doc.as_object().cloned().unwrap_or_default();
-    merge_maps(Place { types, ty: Some(ty) }, doc, patch).map(Value::Object)
+    merge_maps(TypeContext { types, ty: Some(ty) }, doc, patch).map(Value::Object)
 }
 
-/// Where in the types the merge stands. Below what the types do not describe, there is nothing to look up.
+/// The type of the current value; `None` below values without a type.
 #[derive(Clone, Copy)]
-struct Place<'a> {
+struct TypeContext<'a> {
     types: &'a Types,
     ty: Option<&'a Type>,
 }
 
-impl<'a> Place<'a> {
-    fn at(self, ty: &'a Type) -> Place<'a> {
-        Place {
+impl<'a> TypeContext<'a> {
+    fn at(self, ty: &'a Type) -> TypeContext<'a> {
+        TypeContext {
             types: self.types,
             ty: Some(ty),
         }
     }
 
-    /// The field under which two objects or two lists meet.
+    /// Returns the field with this name, in which two objects or lists are merged.
     fn field(self, name: &str) -> Result<&'a Field> {
         let Some(ty) = self.ty else {
             return Err(not_a_struct("interface"));
@@ -71,12 +71,12 @@ impl<'a> Place<'a> {
         })
     }
 
-    /// The list in this field: its items' place, and how it merges.
-    fn list(self, name: &str) -> Result<(Place<'a>, ListRule<'a>)> {
+    /// Returns the type of a list's items, and how the list is merged.
+    fn list(self, name: &str) -> Result<(TypeContext<'a>, ListRule<'a>)> {
         let field = self.field(name)?;
         let item = match self.types.resolve(&field.ty) {
             Resolved::List(item) => self.at(item),
-            _ => Place {
+            _ => TypeContext {
                 types: self.types,
                 ty: None,
             },
@@ -96,7 +96,7 @@ fn not_a_struct(kind: &str) -> Status {
 }
 
 fn expected(what: &str, got: &Value) -> Status {
-    // Go prints a nil type with `%s`.
+    // Go formats a nil type with `%s`.
     let got = match got {
         Value::Null => "%!s(<nil>)",
         other => golang::type_name(other),
@@ -113,7 +113,7 @@ fn unknown_directive(directive: &Value, patch: &Map<String, Value>) -> Status {
 }
 
 fn merge_maps(
-    place: Place<'_>,
+    context: TypeContext<'_>,
     mut original: Map<String, Value>,
     patch: &Map<String, Value>,
 ) -> Result<Map<String, Value>> {
@@ -128,28 +128,28 @@ fn merge_maps(
         Some(other) => return Err(unknown_directive(other, patch)),
     }
     retain_keys(&mut original, patch)?;
-    let ordered = merge_ordered_lists(place, &mut original, patch)?;
+    let ordered = merge_ordered_lists(context, &mut original, patch)?;
     let is_done = |key: &str| key == RETAIN_KEYS || key.starts_with(SET_ORDER) || ordered.contains(&key);
     let entries = patch.iter().filter(|(key, _)| !is_done(key));
-    // What is to be deleted may also be in the list of the same patch, so it comes last.
+    // Deletions come last, because the same patch may also contain the items in its list.
     let (deletions, entries): (Vec<_>, Vec<_>) =
         entries.partition(|(key, _)| key.starts_with(DELETE_FROM_LIST));
     for (key, value) in entries {
-        merge_entry(place, &mut original, key, value, false)?;
+        merge_entry(context, &mut original, key, value, false)?;
     }
     for (key, value) in deletions {
         let name = key
             .strip_prefix(DELETE_FROM_LIST)
             .and_then(|rest| rest.strip_prefix('/'));
         let name = name.ok_or_else(|| Status::bad_request("invalid patch format of primitive list"))?;
-        merge_entry(place, &mut original, name, value, true)?;
+        merge_entry(context, &mut original, name, value, true)?;
     }
     Ok(original)
 }
 
-/// Merges one value of a patch, or takes the items of a list away if `deletes`.
+/// Merges one value of a patch, or removes items of a list if `deletes`.
 fn merge_entry(
-    place: Place<'_>,
+    context: TypeContext<'_>,
     original: &mut Map<String, Value>,
     name: &str,
     value: &Value,
@@ -161,15 +161,15 @@ fn merge_entry(
     }
     let merged = match (original.remove(name), value) {
         (Some(Value::Object(old)), Value::Object(new)) => {
-            let field = place.field(name)?;
+            let field = context.field(name)?;
             if field.patch_replace {
                 Some(value.clone())
             } else {
-                Some(Value::Object(merge_maps(place.at(&field.ty), old, new)?))
+                Some(Value::Object(merge_maps(context.at(&field.ty), old, new)?))
             }
         }
         (Some(Value::Array(old)), Value::Array(new)) => {
-            let (item, rule) = place.list(name)?;
+            let (item, rule) = context.list(name)?;
             if deletes || rule.merges {
                 Some(Value::Array(merge_lists(item, rule, old, new, deletes)?))
             } else {
@@ -177,7 +177,7 @@ fn merge_entry(
             }
         }
         (old, _) if deletes => old,
-        _ => settle(value, true),
+        _ => without_directives(value, true),
     };
     if let Some(merged) = merged {
         original.insert(name.to_owned(), merged);
@@ -185,23 +185,28 @@ fn merge_entry(
     Ok(())
 }
 
-/// What a patch means where there is nothing to merge it with: no directives, and no `null` in any object.
-/// `None` if the value itself is a directive.
-fn settle(value: &Value, without_nulls: bool) -> Option<Value> {
+/// Returns the value of a patch without directives, and without `null` in objects if `without_nulls`. Returns `None` if
+/// the value is a directive.
+fn without_directives(value: &Value, without_nulls: bool) -> Option<Value> {
     match value {
         Value::Object(map) if map.contains_key(DIRECTIVE) => None,
         Value::Object(map) => Some(Value::Object(
             map.iter()
                 .filter(|(_, v)| !(without_nulls && v.is_null()))
-                .filter_map(|(k, v)| Some((k.clone(), settle(v, without_nulls)?)))
+                .filter_map(|(k, v)| Some((k.clone(), without_directives(v, without_nulls)?)))
                 .collect(),
         )),
-        Value::Array(items) => Some(items.iter().filter_map(|v| settle(v, without_nulls)).collect()),
+        Value::Array(items) => Some(
+            items
+                .iter()
+                .filter_map(|v| without_directives(v, without_nulls))
+                .collect(),
+        ),
         scalar => Some(scalar.clone()),
     }
 }
 
-/// `$retainKeys` lists every key that may remain; the patch itself must not go beyond it.
+/// Removes the keys that are not in `$retainKeys`. The patch must not contain other keys.
 fn retain_keys(original: &mut Map<String, Value>, patch: &Map<String, Value>) -> Result<()> {
     let Some(keys) = patch.get(RETAIN_KEYS) else {
         return Ok(());
@@ -223,9 +228,9 @@ fn retain_keys(original: &mut Map<String, Value>, patch: &Map<String, Value>) ->
     Ok(())
 }
 
-/// Merges each list that comes with a `$setElementOrder`, and returns the names of those that are done.
+/// Merges the lists with a `$setElementOrder`, and returns their names.
 fn merge_ordered_lists<'p>(
-    place: Place<'_>,
+    context: TypeContext<'_>,
     original: &mut Map<String, Value>,
     patch: &'p Map<String, Value>,
 ) -> Result<Vec<&'p str>> {
@@ -247,13 +252,13 @@ fn merge_ordered_lists<'p>(
         };
         let old = as_list(original.get(name))?;
         let new = as_list(patch.get(name))?;
-        let (item, rule) = place.list(name)?;
+        let (item, rule) = context.list(name)?;
         let empty = Vec::new();
         rule.check_order(new.as_ref().unwrap_or(&empty), order)?;
         let merged = match (&old, &new) {
             (None, None) => continue,
             (Some(old), None) => old.clone(),
-            (None, Some(new)) => new.iter().filter_map(|v| settle(v, false)).collect(),
+            (None, Some(new)) => new.iter().filter_map(|v| without_directives(v, false)).collect(),
             (Some(old), Some(new)) if rule.merges => merge_lists(item, rule, old.clone(), new, false)?,
             (Some(_), Some(new)) => new.clone(),
         };

@@ -1,21 +1,21 @@
-//! Nothing that a client sends makes a patch panic, run away or forget itself.
+//! Requests of clients cannot make a patch panic, loop or grow without limit.
 
 use serde_json::{Map, Value, json};
 
-use super::{Shared, config_map, config_map_type, deployment_type, minute, status_field};
+use super::{SharedObject, config_map, config_map_type, deployment_type, minute, status_field};
 use crate::patch::apply::{Apply, apply};
 use crate::patch::update::{Update, record_update};
 use crate::patch::{json as json_patch, merge, strategic};
 use crate::schema::{Resolved, Type, Types};
 
-/// A small generator of reproducible chance.
-struct Chance {
+/// A generator of reproducible random values.
+struct RandomValues {
     state: u64,
-    /// One in so many values is not of its type.
+    /// One of this many values has the wrong type.
     noise: u64,
 }
 
-impl Chance {
+impl RandomValues {
     fn below(&mut self, n: u64) -> u64 {
         self.state ^= self.state << 13;
         self.state ^= self.state >> 7;
@@ -27,7 +27,7 @@ impl Chance {
         from[usize::try_from(self.below(from.len() as u64)).unwrap_or_default()]
     }
 
-    /// Any value, with names that mean something to patches.
+    /// Returns any value, with names that have a meaning in patches.
     fn value(&mut self, depth: u32) -> Value {
         match self.below(if depth == 0 { 6 } else { 10 }) {
             0 => Value::Null,
@@ -67,7 +67,7 @@ impl Chance {
         }
     }
 
-    /// A value of this type, in which now and then something is not.
+    /// Returns a value of this type, with occasional errors.
     fn typed(&mut self, types: &Types, ty: &Type, depth: u32) -> Value {
         if depth == 0 || self.below(self.noise) == 0 {
             return self.value(2);
@@ -101,22 +101,22 @@ impl Chance {
 }
 
 #[test]
-fn no_patch_panics() {
+fn random_patches_do_not_panic() {
     let (types, ty) = (Types::builtin(), deployment_type());
-    let mut chance = Chance {
+    let mut random = RandomValues {
         state: 0x9E37_79B9_7F4A_7C15,
         noise: 40,
     };
     for _ in 0..3000 {
-        let doc = if chance.below(2) == 0 {
-            chance.typed(types, &ty, 7)
+        let doc = if random.below(2) == 0 {
+            random.typed(types, &ty, 7)
         } else {
-            chance.value(4)
+            random.value(4)
         };
-        let patch = if chance.below(2) == 0 {
-            chance.typed(types, &ty, 7)
+        let patch = if random.below(2) == 0 {
+            random.typed(types, &ty, 7)
         } else {
-            chance.value(4)
+            random.value(4)
         };
         let _ = json_patch::apply(&doc, &patch);
         let _ = merge::apply(&doc, &patch);
@@ -137,13 +137,13 @@ fn no_patch_panics() {
 }
 
 #[test]
-fn applying_again_and_again_settles() {
+fn repeated_applies_converge() {
     let (types, ty, reset) = (Types::builtin(), deployment_type(), status_field());
-    let mut chance = Chance { state: 7, noise: 400 };
+    let mut random = RandomValues { state: 7, noise: 400 };
     let mut object: Option<Value> = None;
     let mut applied = 0;
     for n in 0..1500 {
-        let mut config = chance.typed(types, &ty, 6);
+        let mut config = random.typed(types, &ty, 6);
         if !config.is_object() {
             continue;
         }
@@ -152,7 +152,7 @@ fn applying_again_and_again_settles() {
         if let Some(metadata) = config["metadata"].as_object_mut() {
             metadata.remove("managedFields");
         }
-        let manager = chance.pick(&["one", "two", "three"]);
+        let manager = random.pick(&["one", "two", "three"]);
         let request = |live, now| {
             apply(Apply {
                 types,
@@ -171,7 +171,7 @@ fn applying_again_and_again_settles() {
         let Ok(once) = request(object.as_ref(), n) else {
             continue;
         };
-        // An empty object in the configuration goes with what the live one held, and is there the next time.
+        // An empty object in the configuration removes the content of the live one, and exists afterwards.
         let twice = request(Some(&once), n + 1).expect("it was accepted before");
         let thrice = request(Some(&twice), n + 2).expect("it was accepted before");
         assert_eq!(twice.to_string(), thrice.to_string(), "{config}");
@@ -182,7 +182,7 @@ fn applying_again_and_again_settles() {
 }
 
 #[test]
-fn a_json_patch_cannot_grow_an_object_without_end() {
+fn a_json_patch_cannot_grow_an_object_without_limit() {
     let doc = json!({"a": {"text": "0123456789"}});
     let doubling: Value = (0..40)
         .map(|n| json!({"op": "copy", "from": "/a", "path": format!("/a/{n}")}))
@@ -208,7 +208,7 @@ fn a_json_patch_cannot_grow_an_object_without_end() {
 }
 
 #[test]
-fn entries_that_make_no_sense_are_no_reason_to_fail() {
+fn invalid_managed_fields_are_ignored() {
     let entry = |fields: Value| json!([{"manager": "m", "operation": "Apply", "apiVersion": "v1", "fieldsType": "FieldsV1", "fieldsV1": fields}]);
     for entries in [
         json!("text"),
@@ -218,7 +218,7 @@ fn entries_that_make_no_sense_are_no_reason_to_fail() {
         entry(json!({"f:data": {"k:{\"a\":1}": {}, "i:5": {"f:x": {}}}, "v:{}": {}})),
         entry(json!({"f:metadata": {"f:name": {}, "f:labels": {"f:gone": {"f:deeper": {}}}}})),
     ] {
-        let mut shared = Shared::new(config_map_type());
+        let mut shared = SharedObject::new(config_map_type());
         let mut object = config_map(json!({"a": "1"}));
         object["metadata"]["managedFields"] = entries;
         shared.update("m", object);

@@ -23,7 +23,7 @@ fn deployment_type() -> Type {
     builtin("io.k8s.api.apps.v1.Deployment")
 }
 
-/// Each write happens at a minute of its own.
+/// Returns a different minute for each write.
 fn minute(n: i64) -> Timestamp {
     Timestamp::from_second(1_767_225_600 + n * 60).expect("a time")
 }
@@ -32,16 +32,16 @@ fn status_field() -> FieldSet {
     FieldSet::of_names(&[&["status"]])
 }
 
-/// An object in the hands of several writers.
-struct Shared {
+/// An object with several managers.
+struct SharedObject {
     ty: Type,
     object: Option<Value>,
     minute: i64,
 }
 
-impl Shared {
-    fn new(ty: Type) -> Shared {
-        Shared {
+impl SharedObject {
+    fn new(ty: Type) -> SharedObject {
+        SharedObject {
             ty,
             object: None,
             minute: 0,
@@ -96,7 +96,7 @@ impl Shared {
         new
     }
 
-    /// Changes the object and keeps what its entries say.
+    /// Changes the object without changing its entries.
     fn edit(&mut self, manager: &str, edit: impl FnOnce(&mut Value)) -> Value {
         let mut new = self.object.clone().expect("an object");
         edit(&mut new);
@@ -104,8 +104,8 @@ impl Shared {
     }
 }
 
-/// `manager/operation@minute` of every entry, with its fields.
-fn books(object: &Value) -> Value {
+/// Returns `manager/operation@minute` of every entry with its fields.
+fn managed_fields(object: &Value) -> Value {
     let entries = object["metadata"]["managedFields"]
         .as_array()
         .cloned()

@@ -1,6 +1,8 @@
 use serde_json::{Value, json};
 
-use super::{Shared, books, builtin, config_map, config_map_type, deployment_type, minute, status_field};
+use super::{
+    SharedObject, builtin, config_map, config_map_type, deployment_type, managed_fields, minute, status_field,
+};
 use crate::patch::apply::{Apply, apply};
 use crate::patch::field_set::FieldSet;
 use crate::patch::update::{Update, keep_times, record_update};
@@ -15,8 +17,8 @@ fn deployment(replicas: i64, containers: &Value) -> Value {
 }
 
 #[test]
-fn creator_owns_what_it_sets_but_not_what_every_object_has() {
-    let mut shared = Shared::new(deployment_type());
+fn creators_own_only_the_fields_that_they_set() {
+    let mut shared = SharedObject::new(deployment_type());
     let mut object = deployment(
         1,
         &json!([{"name": "c", "resources": {}, "ports": [{"containerPort": 80}]}]),
@@ -27,7 +29,7 @@ fn creator_owns_what_it_sets_but_not_what_every_object_has() {
     object["status"] = json!({"replicas": 1});
     let stored = shared.update("creator", object);
     assert_eq!(
-        books(&stored),
+        managed_fields(&stored),
         json!([["creator/Update@1", {
             "f:metadata": {"f:labels": {".": {}, "f:a": {}}},
             "f:spec": {
@@ -43,28 +45,28 @@ fn creator_owns_what_it_sets_but_not_what_every_object_has() {
 }
 
 #[test]
-fn appliers_share_a_value_they_agree_on() {
-    let mut shared = Shared::new(config_map_type());
+fn appliers_of_the_same_value_share_it() {
+    let mut shared = SharedObject::new(config_map_type());
     shared.apply("one", &config_map(json!({"a": "1"})));
     let object = shared.apply("two", &config_map(json!({"a": "1"})));
-    // The second changed nothing, so its entry has no time and comes first.
+    // The second applier changed nothing, so its entry has no time and is first.
     let owned = json!({"f:data": {"f:a": {}}});
     assert_eq!(
-        books(&object),
+        managed_fields(&object),
         json!([["two/Apply@never", owned], ["one/Apply@1", owned]])
     );
-    // Neither takes the value away while the other holds it.
+    // Neither can remove the value while the other owns it.
     let object = shared.apply("one", &config_map(json!(null)));
     assert_eq!(object["data"], json!({"a": "1"}));
-    assert_eq!(books(&object), json!([["two/Apply@never", owned]]));
+    assert_eq!(managed_fields(&object), json!([["two/Apply@never", owned]]));
     let object = shared.apply("two", &config_map(json!(null)));
     assert_eq!(object.get("data"), None);
     assert_eq!(object["metadata"].get("managedFields"), None);
 }
 
 #[test]
-fn applying_the_same_again_changes_not_a_byte() {
-    let mut shared = Shared::new(deployment_type());
+fn a_repeated_apply_changes_nothing() {
+    let mut shared = SharedObject::new(deployment_type());
     let config = deployment(
         3,
         &json!([{"name": "c", "image": "i", "env": [{"name": "A", "value": "1"}]}]),
@@ -75,8 +77,8 @@ fn applying_the_same_again_changes_not_a_byte() {
 }
 
 #[test]
-fn a_conflict_names_managers_and_fields() {
-    let mut shared = Shared::new(deployment_type());
+fn a_conflict_contains_managers_and_fields() {
+    let mut shared = SharedObject::new(deployment_type());
     shared.update(
         "kubectl-client-side-apply",
         deployment(1, &json!([{"name": "c", "image": "i"}])),
@@ -110,7 +112,7 @@ fn a_conflict_names_managers_and_fields() {
     );
     let object = shared.force("me", &deployment(2, &json!([{"name": "c", "image": "j"}])));
     assert_eq!(object["spec"]["replicas"], 2);
-    let left: Vec<String> = books(&object)
+    let left: Vec<String> = managed_fields(&object)
         .as_array()
         .into_iter()
         .flatten()
@@ -120,8 +122,8 @@ fn a_conflict_names_managers_and_fields() {
 }
 
 #[test]
-fn what_is_no_longer_applied_goes_unless_owned() {
-    let mut shared = Shared::new(deployment_type());
+fn fields_that_are_no_longer_applied_are_removed_unless_owned() {
+    let mut shared = SharedObject::new(deployment_type());
     let c =
         json!({"name": "c", "image": "i", "env": [{"name": "A", "value": "1"}, {"name": "B", "value": "2"}]});
     shared.apply("one", &deployment(1, &json!([c, {"name": "side", "image": "s"}])));
@@ -133,12 +135,12 @@ fn what_is_no_longer_applied_goes_unless_owned() {
         &deployment(1, &json!([{"name": "c", "image": "i", "stdin": true}])),
     );
     let object = shared.apply("one", &deployment(1, &json!([])));
-    // To own one field of an item, as `other` does, is not enough to keep the item.
+    // Owning a field of an item, as `other` does, does not keep the item.
     assert_eq!(
         object["spec"]["template"]["spec"]["containers"],
         json!([{"name": "c", "image": "i", "stdin": true}]),
     );
-    let owners: Vec<Value> = books(&object)
+    let owners: Vec<Value> = managed_fields(&object)
         .as_array()
         .into_iter()
         .flatten()
@@ -148,19 +150,22 @@ fn what_is_no_longer_applied_goes_unless_owned() {
 }
 
 #[test]
-fn an_emptied_map_stays_with_its_owner() {
-    let mut shared = Shared::new(config_map_type());
+fn an_empty_map_keeps_its_owner() {
+    let mut shared = SharedObject::new(config_map_type());
     shared.update("creator", config_map(json!({"a": "1"})));
     shared.force("me", &config_map(json!({"a": "2"})));
     let object = shared.apply("me", &config_map(json!(null)));
     assert_eq!(object.get("data"), None);
-    assert_eq!(books(&object), json!([["creator/Update@1", {"f:data": {}}]]));
+    assert_eq!(
+        managed_fields(&object),
+        json!([["creator/Update@1", {"f:data": {}}]])
+    );
 }
 
 #[test]
 fn lists_merge_in_the_order_of_the_applier() {
     let finalizers = |list: &[&str]| json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "c", "finalizers": list}});
-    let mut shared = Shared::new(config_map_type());
+    let mut shared = SharedObject::new(config_map_type());
     shared.apply("one", &finalizers(&["a", "b", "c"]));
     let object = shared.apply("two", &finalizers(&["c", "x", "a"]));
     assert_eq!(object["metadata"]["finalizers"], json!(["b", "c", "x", "a"]));
@@ -171,14 +176,14 @@ fn lists_merge_in_the_order_of_the_applier() {
 }
 
 #[test]
-fn an_update_takes_what_it_changes_and_releases_what_it_removes() {
-    let mut shared = Shared::new(config_map_type());
+fn an_update_owns_its_changes_and_removes_deleted_fields() {
+    let mut shared = SharedObject::new(config_map_type());
     shared.update("one", config_map(json!({"a": "1", "b": "2"})));
     let object = shared.edit("two", |o| {
         o["data"] = json!({"a": "9", "c": "3"});
     });
     assert_eq!(
-        books(&object),
+        managed_fields(&object),
         json!([
             ["one/Update@1", {"f:data": {}}],
             ["two/Update@2", {"f:data": {"f:a": {}, "f:c": {}}}],
@@ -188,18 +193,18 @@ fn an_update_takes_what_it_changes_and_releases_what_it_removes() {
     assert_eq!(again, object);
     let object = shared.edit("two", |o| o["data"]["d"] = "4".into());
     assert_eq!(
-        books(&object)[1],
+        managed_fields(&object)[1],
         json!(["two/Update@4", {"f:data": {"f:a": {}, "f:c": {}, "f:d": {}}}])
     );
 }
 
 #[test]
-fn a_client_may_leave_out_send_or_reset_the_books() {
-    let mut shared = Shared::new(config_map_type());
+fn a_client_can_omit_send_or_reset_managed_fields() {
+    let mut shared = SharedObject::new(config_map_type());
     let before = shared.update("one", config_map(json!({"a": "1"})));
     let without = config_map(json!({"a": "1"}));
     let object = shared.update("two", without.clone());
-    assert_eq!(books(&object), books(&before));
+    assert_eq!(managed_fields(&object), managed_fields(&before));
 
     let mut sent = without.clone();
     sent["metadata"]["managedFields"] = json!([{
@@ -208,12 +213,15 @@ fn a_client_may_leave_out_send_or_reset_the_books() {
     }]);
     let object = shared.update("two", sent.clone());
     assert_eq!(
-        books(&object),
+        managed_fields(&object),
         json!([["imported/Apply@never", {"f:data": {"f:a": {}}}]])
     );
 
     sent["metadata"]["managedFields"][0]["operation"] = "Odd".into();
-    assert_eq!(books(&shared.update("two", sent.clone())), books(&object));
+    assert_eq!(
+        managed_fields(&shared.update("two", sent.clone())),
+        managed_fields(&object)
+    );
 
     for reset in [json!([]), json!([{}])] {
         sent["metadata"]["managedFields"] = reset;
@@ -222,12 +230,12 @@ fn a_client_may_leave_out_send_or_reset_the_books() {
             None
         );
     }
-    // From now on nobody keeps books, until someone applies.
+    // No fields are managed until the next apply.
     let object = shared.edit("two", |o| o["data"]["b"] = "2".into());
     assert_eq!(object["metadata"].get("managedFields"), None);
     let object = shared.apply("three", &config_map(json!({"c": "3"})));
     assert_eq!(
-        books(&object),
+        managed_fields(&object),
         json!([
             ["three/Apply@8", {"f:data": {"f:c": {}}}],
             ["before-first-apply/Update@8", {"f:data": {".": {}, "f:a": {}, "f:b": {}}}],
@@ -236,16 +244,16 @@ fn a_client_may_leave_out_send_or_reset_the_books() {
 }
 
 #[test]
-fn only_ten_updaters_are_told_apart() {
-    let mut shared = Shared::new(config_map_type());
+fn only_ten_update_managers_are_kept() {
+    let mut shared = SharedObject::new(config_map_type());
     shared.update("m00", config_map(json!({"k00": "x"})));
     for n in 1..12 {
         shared.edit(&format!("m{n:02}"), |o| {
             o["data"][format!("k{n:02}")] = "x".into();
         });
     }
-    let books = books(&shared.object.unwrap_or_default());
-    let names: Vec<&str> = books
+    let managed_fields = managed_fields(&shared.object.unwrap_or_default());
+    let names: Vec<&str> = managed_fields
         .as_array()
         .into_iter()
         .flatten()
@@ -254,19 +262,19 @@ fn only_ten_updaters_are_told_apart() {
     assert_eq!(names.len(), 10);
     assert_eq!(names[..2], ["ancient-changes/Update@3", "m03/Update@4"]);
     assert_eq!(
-        books[0][1],
+        managed_fields[0][1],
         json!({"f:data": {".": {}, "f:k00": {}, "f:k01": {}, "f:k02": {}}})
     );
 }
 
 #[test]
-fn fields_that_an_endpoint_does_not_write_are_not_owned_through_it() {
-    let mut shared = Shared::new(deployment_type());
+fn fields_that_an_endpoint_does_not_write_get_no_owner() {
+    let mut shared = SharedObject::new(deployment_type());
     let mut config = deployment(1, &json!([]));
     config["status"] = json!({"replicas": 3});
     let object = shared.apply("one", &config);
     assert_eq!(
-        books(&object),
+        managed_fields(&object),
         json!([["one/Apply@1", {"f:spec": {"f:replicas": {}}}]])
     );
 
@@ -295,7 +303,7 @@ fn fields_that_an_endpoint_does_not_write_are_not_owned_through_it() {
 }
 
 #[test]
-fn a_configuration_that_is_not_of_its_type_is_refused() {
+fn a_configuration_of_the_wrong_type_is_rejected() {
     let ty = deployment_type();
     let check = |config: &Value| {
         apply(Apply {
@@ -386,16 +394,16 @@ fn a_configuration_that_is_not_of_its_type_is_refused() {
             "{config}"
         );
     }
-    // A container without a name is one with an empty name; other checks refuse it.
+    // A missing name is an empty name, which other checks reject.
     assert!(check(&containers(json!([{"image": "i"}]))).is_ok());
 }
 
 #[test]
-fn kubectl_takes_over_from_client_side_apply() {
+fn kubectl_migrates_from_client_side_apply() {
     let annotation = "kubectl.kubernetes.io/last-applied-configuration";
     let mut object = config_map(json!({"a": "1", "b": "2"}));
     object["metadata"]["annotations"] = json!({annotation: object.to_string()});
-    let mut shared = Shared::new(config_map_type());
+    let mut shared = SharedObject::new(config_map_type());
     shared.update("kubectl-client-side-apply", object);
     let config = config_map(json!({"a": "7", "b": "&"}));
     assert!(shared.try_apply("someone", false, &config).is_err());
@@ -407,7 +415,7 @@ fn kubectl_takes_over_from_client_side_apply() {
     shared.edit("intruder", |o| o["data"]["b"] = "3".into());
     let status = shared
         .try_apply("kubectl", false, &config_map(json!({"a": "8", "b": "4"})))
-        .expect_err("b is not ours");
+        .expect_err("b has another owner");
     assert_eq!(
         status.message,
         "Apply failed with 1 conflict: conflict with \"intruder\" using v1: .data.b"
@@ -415,8 +423,8 @@ fn kubectl_takes_over_from_client_side_apply() {
 }
 
 #[test]
-fn a_write_of_nothing_keeps_the_times() {
-    let mut shared = Shared::new(config_map_type());
+fn a_write_without_changes_keeps_the_times() {
+    let mut shared = SharedObject::new(config_map_type());
     let old = shared.apply("one", &config_map(json!({"a": "1"})));
     let mut new = old.clone();
     new["metadata"]["managedFields"][0]["time"] = "2030-01-01T00:00:00Z".into();
@@ -432,13 +440,13 @@ fn a_write_of_nothing_keeps_the_times() {
 }
 
 #[test]
-fn writes_to_a_scale_are_entered_in_its_parent() {
-    let mut shared = Shared::new(deployment_type());
+fn writes_to_a_scale_are_recorded_in_its_parent() {
+    let mut shared = SharedObject::new(deployment_type());
     let mut parent = shared.apply("owner", &deployment(1, &json!([{"name": "c", "image": "i"}])));
     let mut seen = json!({"apiVersion": "autoscaling/v1", "kind": "Scale", "metadata": {"name": "d", "uid": "u"}, "spec": {"replicas": 1}});
     scale::show_entries(&parent, &["spec", "replicas"], &mut seen);
     assert_eq!(
-        books(&seen),
+        managed_fields(&seen),
         json!([["owner/Apply@1", {"f:spec": {"f:replicas": {}}}]])
     );
 
@@ -463,7 +471,7 @@ fn writes_to_a_scale_are_entered_in_its_parent() {
             "fieldsV1": {"f:spec": {"f:replicas": {}}}, "subresource": "scale",
         })
     );
-    assert_eq!(books(&parent)[0][1]["f:spec"].get("f:replicas"), None);
+    assert_eq!(managed_fields(&parent)[0][1]["f:spec"].get("f:replicas"), None);
 }
 
 #[test]

@@ -5,7 +5,7 @@ use crate::patch::{json, merge, strategic};
 use crate::schema::Types;
 
 #[test]
-fn json_patch_does_what_the_server_does() {
+fn json_patch_has_the_results_of_the_real_server() {
     let doc = json!({"a": {"b": [1, 2, 3], "x/y": 1, "m~n": 2}, "n": null});
     for (patch, expected) in [
         (
@@ -62,7 +62,7 @@ fn json_patch_does_what_the_server_does() {
 }
 
 #[test]
-fn json_patch_fails_as_the_server_fails() {
+fn json_patch_has_the_errors_of_the_real_server() {
     let doc = json!({"a": {"b": [1]}, "s": "text"});
     for (patch, code) in [
         (json!([{"op": "remove", "path": "/a/x"}]), 422),
@@ -250,7 +250,7 @@ fn strategic_patch_directives() {
 }
 
 #[test]
-fn strategic_patch_fails_as_the_server_fails() {
+fn strategic_patch_has_the_errors_of_the_real_server() {
     let mut live = pod_spec(&json!({"containers": [{"name": "c"}]}));
     live["metadata"]["finalizers"] = json!(["f"]);
     live["spec"]["strategy"] = json!({"type": "Recreate"});

@@ -1,11 +1,11 @@
-//! What Go makes of an object that nobody has filled in.
+//! The zero values of types.
 
 use serde_json::{Map, Value, json};
 
 use crate::schema::{Resolved, Type, Types};
 
-/// An empty object of a built-in type: what can never be absent is there with its zero value. Nobody owns what an object
-/// has from the start. A custom resource starts with nothing.
+/// Returns an object of a built-in type with the zero values of fields that are always present, which have no owner.
+/// For custom resources, the object is empty.
 pub(in crate::patch) fn blank(types: &Types, ty: &Type) -> Value {
     let mut out = Map::new();
     if let (true, Resolved::Struct(structure)) = (types.is_builtin(), types.resolve(ty)) {
@@ -21,7 +21,7 @@ pub(in crate::patch) fn blank(types: &Types, ty: &Type) -> Value {
     Value::Object(out)
 }
 
-/// The zero value of a scalar type.
+/// Returns the zero value of a scalar type.
 pub(super) fn zero(types: &Types, ty: &Type) -> Option<Value> {
     match types.resolve(ty) {
         Resolved::Scalar(Type::String) => Some(json!("")),

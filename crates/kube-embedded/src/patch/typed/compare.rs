@@ -1,11 +1,11 @@
-//! What differs between two values.
+//! Compares two values.
 
 use serde_json::{Map, Value};
 
 use super::super::field_set::equal_values;
-use super::{Atom, FieldSet, ListKind, MapAtom, PathElement, Site, fields_of, item_element, items_of};
+use super::{Atom, FieldSet, ListKind, MapAtom, PathElement, SchemaNode, fields_of, item_element, items_of};
 
-/// The fields that differ between an old and a new value.
+/// The fields that differ between two values.
 #[derive(Debug, Default)]
 pub(in crate::patch) struct Comparison {
     pub(in crate::patch) removed: FieldSet,
@@ -14,7 +14,7 @@ pub(in crate::patch) struct Comparison {
 }
 
 impl Comparison {
-    /// Leaves out these fields and all below them.
+    /// Removes these fields and their nested fields.
     pub(in crate::patch) fn without(self, fields: &FieldSet) -> Comparison {
         Comparison {
             removed: self.removed.recursive_difference(fields),
@@ -23,8 +23,8 @@ impl Comparison {
         }
     }
 
-    /// Adds what was found at an element, which comes after all others.
-    fn push(&mut self, element: PathElement, Found { here, below }: Found) {
+    /// Appends the difference at an element, which is greater than all others.
+    fn push(&mut self, element: PathElement, Difference { here, below }: Difference) {
         if here.removed || !below.removed.is_empty() {
             self.removed.push(element.clone(), here.removed, below.removed);
         }
@@ -36,37 +36,37 @@ impl Comparison {
 }
 
 /// Compares two values of one type.
-pub(in crate::patch) fn compare(site: Site<'_>, old: &Value, new: &Value) -> Comparison {
-    values(site, Some(old), Some(new)).below
+pub(in crate::patch) fn compare(node: SchemaNode<'_>, old: &Value, new: &Value) -> Comparison {
+    values(node, Some(old), Some(new)).below
 }
 
-/// What differs at a place: the value there, and what lies below it.
+/// The difference between two values: of the values themselves, and of their nested fields.
 #[derive(Default)]
-struct Found {
-    here: Here,
+struct Difference {
+    here: Changed,
     below: Comparison,
 }
 
 #[derive(Default)]
-struct Here {
+struct Changed {
     removed: bool,
     modified: bool,
     added: bool,
 }
 
-fn values(site: Site<'_>, old: Option<&Value>, new: Option<&Value>) -> Found {
-    let mut found = Found::default();
+fn values(node: SchemaNode<'_>, old: Option<&Value>, new: Option<&Value>) -> Difference {
+    let mut found = Difference::default();
     let is_leaf = match (old, new) {
-        (Some(_), None) => found.atom(&site.atom(old), old, new),
+        (Some(_), None) => found.atom(&node.atom(old), old, new),
         (Some(_), Some(_)) => {
-            let (before, after) = (site.atom(old), site.atom(new));
+            let (before, after) = (node.atom(old), node.atom(new));
             if !before.is_like(&after) {
-                // One of the two is compared as a whole.
+                // At least one of the two is compared as a whole.
                 found.atom(&before, old, new);
             }
             found.atom(&after, old, new)
         }
-        (None, _) => found.atom(&site.atom(new), old, new),
+        (None, _) => found.atom(&node.atom(new), old, new),
     };
     if !is_leaf {
         found.here.added |= old.is_none();
@@ -75,8 +75,8 @@ fn values(site: Site<'_>, old: Option<&Value>, new: Option<&Value>) -> Found {
     found
 }
 
-impl Found {
-    /// Returns whether the values were taken as a whole.
+impl Difference {
+    /// Returns whether the values were compared as a whole.
     fn atom(&mut self, atom: &Atom<'_>, old: Option<&Value>, new: Option<&Value>) -> bool {
         match atom {
             Atom::Scalar(_) | Atom::List(_, ListKind::Atomic) => self.leaf(old, new),
@@ -124,32 +124,35 @@ fn fields_between(
     fields.sort_by_key(|(name, ..)| *name);
     let mut found = Comparison::default();
     for (name, old, new) in fields {
-        found.push(PathElement::Field(name.clone()), values(map.site(name), old, new));
+        found.push(
+            PathElement::Field(name.clone()),
+            values(map.child(name), old, new),
+        );
     }
     found
 }
 
-/// What identifies an item, whether it is of the new list, and the item.
+/// The element of an item, whether it is in the new list, and the item.
 type Identified<'a> = (PathElement, bool, &'a Value);
 
 fn first_of<'a>(items: &[Identified<'a>]) -> Option<&'a Value> {
     items.first().map(|(.., item)| *item)
 }
 
-/// Items are matched by what identifies them. An item that is repeated counts as a whole.
-fn items_between(site: Site<'_>, kind: &ListKind, old: &[Value], new: &[Value]) -> Comparison {
-    let identify = |(is_new, item)| Some((item_element(&site, kind, item).ok()?, is_new, item));
+/// Matches items by key. Duplicate items are compared as a whole.
+fn items_between(node: SchemaNode<'_>, kind: &ListKind, old: &[Value], new: &[Value]) -> Comparison {
+    let identify = |(is_new, item)| Some((item_element(&node, kind, item).ok()?, is_new, item));
     let before = old.iter().map(|item| (false, item));
     let after = new.iter().map(|item| (true, item));
     let mut items: Vec<Identified<'_>> = before.chain(after).filter_map(identify).collect();
-    // The items of the old list stay before those of the new one.
+    // Stable: items of the old list stay before those of the new one.
     items.sort_by(|(a, ..), (b, ..)| a.cmp(b));
     let mut found = Comparison::default();
     for same in items.chunk_by(|(a, ..), (b, ..)| a == b) {
         let (before, after) = same.split_at(same.partition_point(|(_, is_new, _)| !is_new));
-        let mut difference = Found::default();
+        let mut difference = Difference::default();
         match (before, after) {
-            ([] | [_], [] | [_]) => difference = values(site, first_of(before), first_of(after)),
+            ([] | [_], [] | [_]) => difference = values(node, first_of(before), first_of(after)),
             ([_, _, ..], [_, _, ..]) => {
                 let is_same = before.len() == after.len()
                     && before
@@ -160,13 +163,13 @@ fn items_between(site: Site<'_>, kind: &ListKind, old: &[Value], new: &[Value]) 
             }
             ([_, _, ..], rest) => {
                 if let Some(one) = first_of(rest) {
-                    difference = values(site, None, Some(one));
+                    difference = values(node, None, Some(one));
                 }
                 difference.here.removed = true;
             }
             (rest, _) => {
                 if let Some(one) = first_of(rest) {
-                    difference = values(site, Some(one), None);
+                    difference = values(node, Some(one), None);
                 }
                 difference.here.added = true;
             }

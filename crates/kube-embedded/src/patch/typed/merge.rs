@@ -1,18 +1,18 @@
-//! Lays one value over another: nothing is removed, and what both have is taken from the upper one.
+//! Merges two values. Nothing is removed; fields that are in both are taken from the configuration.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Map, Value};
 
-use super::{Atom, ListKind, MapAtom, PathElement, Site, fields_of, item_element, items_of};
+use super::{Atom, ListKind, MapAtom, PathElement, SchemaNode, fields_of, item_element, items_of};
 
-/// `config` laid over `live`. Both are valid for the type; `config` repeats no item of a list.
-pub(in crate::patch) fn merge(site: Site<'_>, live: &Value, config: &Value) -> Value {
-    values(site, Some(live), Some(config)).unwrap_or_default()
+/// Merges `config` into `live`. Both are valid for the type, and lists in `config` have no duplicates.
+pub(in crate::patch) fn merge(node: SchemaNode<'_>, live: &Value, config: &Value) -> Value {
+    values(node, Some(live), Some(config)).unwrap_or_default()
 }
 
-fn values(site: Site<'_>, live: Option<&Value>, config: Option<&Value>) -> Option<Value> {
-    match site.atom(config.or(live)) {
+fn values(node: SchemaNode<'_>, live: Option<&Value>, config: Option<&Value>) -> Option<Value> {
+    match node.atom(config.or(live)) {
         Atom::Scalar(_) | Atom::List(_, ListKind::Atomic) => config.or(live).cloned(),
         Atom::List(item, kind) => {
             let (below, above) = (items_of(live), items_of(config));
@@ -39,7 +39,7 @@ fn fields(map: &MapAtom<'_>, live: Fields<'_>, config: Fields<'_>) -> Map<String
         .into_iter()
         .filter_map(|name| {
             let merged = values(
-                map.site(name),
+                map.child(name),
                 live.and_then(|live| live.get(name)),
                 config.and_then(|config| config.get(name)),
             )?;
@@ -48,15 +48,16 @@ fn fields(map: &MapAtom<'_>, live: Fields<'_>, config: Fields<'_>) -> Map<String
         .collect()
 }
 
-/// Shared items come in the order of `config`, with those that only `live` has at the places they had among them.
-fn items(site: Site<'_>, kind: &ListKind, live: &[Value], config: &[Value]) -> Vec<Value> {
+/// Merges lists: common items in the order of `config`, with the items that are only in `live` at their position among
+/// them.
+fn items(node: SchemaNode<'_>, kind: &ListKind, live: &[Value], config: &[Value]) -> Vec<Value> {
     let identify = |list: &[Value]| -> Vec<Option<PathElement>> {
         list.iter()
-            .map(|item| item_element(&site, kind, item).ok())
+            .map(|item| item_element(&node, kind, item).ok())
             .collect()
     };
     let (below, above) = (identify(live), identify(config));
-    // An item that is repeated in the live list is not merged with anything.
+    // A duplicate item of the live list is not merged.
     let mut live_items: BTreeMap<&PathElement, Option<&Value>> = BTreeMap::new();
     for (element, item) in below.iter().zip(live) {
         if let Some(element) = element {
@@ -77,7 +78,7 @@ fn items(site: Site<'_>, kind: &ListKind, live: &[Value], config: &[Value]) -> V
     let mut out = Vec::with_capacity(live.len().max(config.len()));
     let take = |element: &PathElement, out: &mut Vec<Value>| {
         let below = live_items.get(element).copied().flatten();
-        out.extend(values(site, below, config_items.get(element).copied()));
+        out.extend(values(node, below, config_items.get(element).copied()));
     };
     let (mut l, mut c) = (0, 0);
     while l < below.len() || c < above.len() {

@@ -1,8 +1,8 @@
-//! Walks over values by their types, as server-side apply sees them.
+//! Operations of server-side apply on values with types.
 //!
-//! A [`Site`] is a place in the types; with the value that stands there it gives an [`Atom`], which says how that value
-//! merges. Each walk is one file: [`validate`], [`field_set`] (what a value mentions), [`compare`], [`merge`] and
-//! [`remove`].
+//! A [`SchemaNode`] is a type at a path. With the value at that path, it returns an [`Atom`], which defines how the
+//! value is merged. Each operation has a module: [`validate`], [`field_set`] (the fields in a value), [`compare`],
+//! [`merge`] and [`remove`].
 
 mod blank;
 mod compare;
@@ -19,76 +19,76 @@ pub(super) use self::blank::blank;
 pub(super) use self::compare::{Comparison, compare};
 pub(super) use self::field_set::field_set;
 pub(super) use self::merge::merge;
-pub(super) use self::remove::{Emptied, remove};
-pub(super) use self::validate::{Repeats, validate};
+pub(super) use self::remove::{EmptyContainer, remove};
+pub(super) use self::validate::{Duplicates, validate};
 use super::field_set::{FieldSet, PathElement};
 use crate::schema::{Field, ListKind, Resolved, Struct, Type, Types};
 
-/// A place in the types.
+/// A type at a path.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Site<'a> {
+pub(super) struct SchemaNode<'a> {
     types: &'a Types,
-    kind: SiteKind<'a>,
-    /// Unknown fields are allowed, because something above allows them.
+    kind: SchemaNodeKind<'a>,
+    /// Whether unknown fields are allowed, because a parent allows them.
     open: bool,
 }
 
 #[derive(Debug, Clone, Copy)]
-enum SiteKind<'a> {
+enum SchemaNodeKind<'a> {
     Typed {
         ty: &'a Type,
         list: &'a ListKind,
         atomic: bool,
     },
-    /// Described by its value: objects merge, everything else is one thing.
+    /// The type follows from the value: objects are merged, other values are atomic.
     Deduced,
-    /// One thing, whatever it is.
+    /// Any value, which is atomic.
     Opaque,
 }
 
-/// How the value at a site merges.
+/// How a value is merged.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Atom<'a> {
-    /// A scalar of this type; `Any` takes every scalar.
+    /// A scalar of this type; `Any` accepts all scalars.
     Scalar(&'a Type),
-    /// Items are the site's, merged by kind.
-    List(Site<'a>, &'a ListKind),
+    /// A list with items of this node, merged by kind.
+    List(SchemaNode<'a>, &'a ListKind),
     Map(MapAtom<'a>),
 }
 
-/// How an object merges.
+/// How an object is merged.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct MapAtom<'a> {
     types: &'a Types,
     structure: Option<&'a Struct>,
-    /// Where fields that the structure does not name are; `None` if there may be none.
-    element: Option<SiteKind<'a>>,
+    /// The type of fields that the structure does not contain; `None` if there are none.
+    element: Option<SchemaNodeKind<'a>>,
     atomic: bool,
     open: bool,
 }
 
 const RAW_EXTENSION: &str = "io.k8s.apimachinery.pkg.runtime.RawExtension";
 
-impl<'a> Site<'a> {
-    /// Where an object of this type stands.
-    pub(super) fn root(types: &'a Types, ty: &'a Type) -> Site<'a> {
-        let kind = SiteKind::Typed {
+impl<'a> SchemaNode<'a> {
+    /// Returns the node of an object of this type.
+    pub(super) fn root(types: &'a Types, ty: &'a Type) -> SchemaNode<'a> {
+        let kind = SchemaNodeKind::Typed {
             ty,
             list: &ListKind::Atomic,
             atomic: false,
         };
-        Site {
+        SchemaNode {
             types,
             kind,
             open: false,
         }
     }
 
-    fn plain(&self, ty: &'a Type) -> SiteKind<'a> {
+    fn plain(&self, ty: &'a Type) -> SchemaNodeKind<'a> {
         match ty {
-            Type::Any => SiteKind::Deduced,
-            Type::Ref(id) if self.types.get(*id).name == RAW_EXTENSION => SiteKind::Opaque,
-            ty => SiteKind::Typed {
+            Type::Any => SchemaNodeKind::Deduced,
+            Type::Ref(id) if self.types.get(*id).name == RAW_EXTENSION => SchemaNodeKind::Opaque,
+            ty => SchemaNodeKind::Typed {
                 ty,
                 list: &ListKind::Atomic,
                 atomic: false,
@@ -96,20 +96,21 @@ impl<'a> Site<'a> {
         }
     }
 
-    fn with(&self, kind: SiteKind<'a>) -> Site<'a> {
-        Site { kind, ..*self }
+    fn with(&self, kind: SchemaNodeKind<'a>) -> SchemaNode<'a> {
+        SchemaNode { kind, ..*self }
     }
 
-    /// How the value here merges. Where the types leave it open, the value decides; `None` and `null` count as objects.
+    /// Returns how a value is merged. If the type is unknown, that depends on the value; `None` and `null` count as
+    /// objects.
     pub(super) fn atom(&self, value: Option<&Value>) -> Atom<'a> {
         let (kind, atomic) = match self.kind {
-            SiteKind::Typed { ty, list, atomic } => match self.types.resolve(ty) {
+            SchemaNodeKind::Typed { ty, list, atomic } => match self.types.resolve(ty) {
                 Resolved::Struct(s) => {
                     let open = self.open || s.open;
                     return Atom::Map(MapAtom {
                         types: self.types,
                         structure: Some(s),
-                        element: open.then_some(SiteKind::Deduced),
+                        element: open.then_some(SchemaNodeKind::Deduced),
                         atomic: atomic || s.atomic,
                         open,
                     });
@@ -124,14 +125,14 @@ impl<'a> Site<'a> {
                     });
                 }
                 Resolved::List(item) => return Atom::List(self.with(self.plain(item)), list),
-                Resolved::Scalar(Type::Any) => (SiteKind::Deduced, atomic),
+                Resolved::Scalar(Type::Any) => (SchemaNodeKind::Deduced, atomic),
                 Resolved::Scalar(scalar) => return Atom::Scalar(scalar),
             },
-            SiteKind::Deduced => (SiteKind::Deduced, false),
-            SiteKind::Opaque => (SiteKind::Opaque, true),
+            SchemaNodeKind::Deduced => (SchemaNodeKind::Deduced, false),
+            SchemaNodeKind::Opaque => (SchemaNodeKind::Opaque, true),
         };
         match value {
-            Some(Value::Array(_)) => Atom::List(self.with(SiteKind::Opaque), &ListKind::Atomic),
+            Some(Value::Array(_)) => Atom::List(self.with(SchemaNodeKind::Opaque), &ListKind::Atomic),
             None | Some(Value::Null | Value::Object(_)) => Atom::Map(MapAtom {
                 types: self.types,
                 structure: None,
@@ -149,32 +150,32 @@ impl<'a> MapAtom<'a> {
         self.structure.and_then(|s| s.field(name))
     }
 
-    /// Where the value under `name` stands; `None` if there is no such field.
-    fn declared(&self, name: &str) -> Option<Site<'a>> {
+    /// Returns the node of the field `name`; `None` if there is no such field.
+    fn declared(&self, name: &str) -> Option<SchemaNode<'a>> {
         let kind = match self.named(name) {
             Some(field) => self.kind_of(field),
             None => self.element?,
         };
-        Some(Site {
+        Some(SchemaNode {
             types: self.types,
             kind,
             open: self.open,
         })
     }
 
-    /// Like [`declared`](Self::declared); a field that nobody declared is described by its value.
-    fn site(&self, name: &str) -> Site<'a> {
-        self.declared(name).unwrap_or(Site {
+    /// Returns the node of the field `name`. The type of an unknown field follows from its value.
+    fn child(&self, name: &str) -> SchemaNode<'a> {
+        self.declared(name).unwrap_or(SchemaNode {
             types: self.types,
-            kind: SiteKind::Deduced,
+            kind: SchemaNodeKind::Deduced,
             open: self.open,
         })
     }
 
-    fn kind_of(&self, field: &'a Field) -> SiteKind<'a> {
+    fn kind_of(&self, field: &'a Field) -> SchemaNodeKind<'a> {
         match &field.ty {
-            Type::Ref(id) if self.types.get(*id).name == RAW_EXTENSION => SiteKind::Opaque,
-            ty => SiteKind::Typed {
+            Type::Ref(id) if self.types.get(*id).name == RAW_EXTENSION => SchemaNodeKind::Opaque,
+            ty => SchemaNodeKind::Typed {
                 ty,
                 list: &field.list,
                 atomic: field.atomic,
@@ -184,27 +185,30 @@ impl<'a> MapAtom<'a> {
 }
 
 impl Atom<'_> {
-    /// Returns whether two atoms of one site treat values alike.
+    /// Returns whether two atoms of one node merge values in the same way.
     fn is_like(&self, other: &Atom<'_>) -> bool {
         std::mem::discriminant(self) == std::mem::discriminant(other)
     }
 }
 
-/// The items of a list, if it has any.
+/// Returns the items of a list; none for other values.
 fn items_of(list: Option<&Value>) -> &[Value] {
     list.and_then(Value::as_array).map_or(&[], Vec::as_slice)
 }
 
-/// The fields of an object, if it has any.
+/// Returns the fields of an object, if it has any.
 fn fields_of(object: Option<&Value>) -> Option<&Map<String, Value>> {
     object
         .and_then(Value::as_object)
         .filter(|fields| !fields.is_empty())
 }
 
-/// The element that identifies `item` in a list of this kind, or what is wrong with it.
-fn item_element(item_site: &Site<'_>, kind: &ListKind, item: &Value) -> Result<PathElement, String> {
-    check_item(item_site, kind, item)?;
+/// Returns the element that identifies `item` in a list of this kind.
+///
+/// # Errors
+/// Returns a message if the item has no valid key.
+fn item_element(item_node: &SchemaNode<'_>, kind: &ListKind, item: &Value) -> Result<PathElement, String> {
+    check_item(item_node, kind, item)?;
     let ListKind::Map(keys) = kind else {
         return Ok(PathElement::Value(item.clone()));
     };
@@ -212,7 +216,7 @@ fn item_element(item_site: &Site<'_>, kind: &ListKind, item: &Value) -> Result<P
         .iter()
         .filter_map(|key| {
             let given = item.get(key).map(Cow::Borrowed);
-            let value = given.or_else(|| key_default(item_site, key))?;
+            let value = given.or_else(|| key_default(item_node, key))?;
             Some((key.clone(), value.into_owned()))
         })
         .collect();
@@ -220,8 +224,11 @@ fn item_element(item_site: &Site<'_>, kind: &ListKind, item: &Value) -> Result<P
     Ok(PathElement::Key(fields))
 }
 
-/// What keeps `item` from being identified in a list of this kind.
-fn check_item(item_site: &Site<'_>, kind: &ListKind, item: &Value) -> Result<(), String> {
+/// Checks that `item` has a valid key in a list of this kind.
+///
+/// # Errors
+/// Returns a message if it does not.
+fn check_item(item_node: &SchemaNode<'_>, kind: &ListKind, item: &Value) -> Result<(), String> {
     let wrong = match (kind, item) {
         (ListKind::Atomic, _) => "invalid indexing of non-associative list",
         (ListKind::Set, Value::Object(_)) => "associative list without keys has an element that's a map type",
@@ -232,20 +239,20 @@ fn check_item(item_site: &Site<'_>, kind: &ListKind, item: &Value) -> Result<(),
         (ListKind::Set, _) => return Ok(()),
         (ListKind::Map(_), Value::Null) => "associative list with keys may not have a null element",
         (ListKind::Map(keys), Value::Object(item)) => {
-            return check_keys(item_site, keys, item);
+            return check_keys(item_node, keys, item);
         }
         (ListKind::Map(_), _) => "associative list with keys may not have non-map elements",
     };
     Err(wrong.to_owned())
 }
 
-fn check_keys(site: &Site<'_>, keys: &[String], item: &Map<String, Value>) -> Result<(), String> {
-    if !matches!(site.atom(None), Atom::Map(_)) {
+fn check_keys(node: &SchemaNode<'_>, keys: &[String], item: &Map<String, Value>) -> Result<(), String> {
+    if !matches!(node.atom(None), Atom::Map(_)) {
         return Err("associative list may not have non-map types".into());
     }
     if keys
         .iter()
-        .any(|key| item.contains_key(key) || key_default(site, key).is_some())
+        .any(|key| item.contains_key(key) || key_default(node, key).is_some())
     {
         return Ok(());
     }
@@ -257,9 +264,9 @@ fn check_keys(site: &Site<'_>, keys: &[String], item: &Map<String, Value>) -> Re
     ))
 }
 
-/// What a key field is where an item leaves it out.
-fn key_default<'a>(item_site: &Site<'a>, key: &str) -> Option<Cow<'a, Value>> {
-    let Atom::Map(map) = item_site.atom(None) else {
+/// Returns the default of a key field.
+fn key_default<'a>(item_node: &SchemaNode<'a>, key: &str) -> Option<Cow<'a, Value>> {
+    let Atom::Map(map) = item_node.atom(None) else {
         return None;
     };
     let field = map.named(key)?;
@@ -270,19 +277,19 @@ fn key_default<'a>(item_site: &Site<'a>, key: &str) -> Option<Cow<'a, Value>> {
     }
 }
 
-/// Adds to `set` the named fields on the way to its members, but not the keys of maps and the items of lists.
-pub(super) fn with_named_parents(site: Option<Site<'_>>, mut set: FieldSet) -> FieldSet {
-    let atom = site.map(|s| s.atom(None));
-    for node in set.nodes_mut().filter(|node| !node.below.is_empty()) {
-        let below_site = match (&node.element, &atom) {
+/// Adds the named parents of members to `set`, but not keys of maps and items of lists.
+pub(super) fn with_named_parents(node: Option<SchemaNode<'_>>, mut set: FieldSet) -> FieldSet {
+    let atom = node.map(|node| node.atom(None));
+    for field in set.nodes_mut().filter(|field| !field.below.is_empty()) {
+        let below = match (&field.element, &atom) {
             (PathElement::Field(name), Some(Atom::Map(map))) => {
-                node.is_member |= map.named(name).is_some();
+                field.is_member |= map.named(name).is_some();
                 map.declared(name)
             }
             (PathElement::Key(_), Some(Atom::List(item, _))) => Some(*item),
             _ => None,
         };
-        node.below = with_named_parents(below_site, std::mem::take(&mut node.below));
+        field.below = with_named_parents(below, std::mem::take(&mut field.below));
     }
     set
 }

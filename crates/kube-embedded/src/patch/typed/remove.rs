@@ -1,32 +1,37 @@
-//! Takes fields out of a value.
+//! Removes fields from a value.
 
 use serde_json::{Map, Value};
 
-use super::{Atom, FieldSet, ListKind, MapAtom, PathElement, Site, item_element};
+use super::{Atom, FieldSet, ListKind, MapAtom, PathElement, SchemaNode, item_element};
 
-/// What becomes of an object or list when all that it held is taken out.
+/// The handling of an object or list that has become empty.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::patch) enum Emptied {
-    /// It goes as well.
-    Gone,
-    /// It stays as `null`, and with it who owns it.
+pub(in crate::patch) enum EmptyContainer {
+    /// Remove it.
+    Removed,
+    /// Replace it by `null`, so that it keeps its owner.
     Null,
 }
 
-/// `value` without the fields in `gone`.
-pub(in crate::patch) fn remove(site: Site<'_>, value: &Value, gone: &FieldSet, emptied: Emptied) -> Value {
+/// Returns `value` without the fields in `gone`.
+pub(in crate::patch) fn remove(
+    node: SchemaNode<'_>,
+    value: &Value,
+    gone: &FieldSet,
+    emptied: EmptyContainer,
+) -> Value {
     let removal = Removal { emptied };
-    removal.value(site, value, gone).unwrap_or_default()
+    removal.value(node, value, gone).unwrap_or_default()
 }
 
 struct Removal {
-    emptied: Emptied,
+    emptied: EmptyContainer,
 }
 
 impl Removal {
-    /// `None` if nothing is left.
-    fn value(&self, site: Site<'_>, value: &Value, gone: &FieldSet) -> Option<Value> {
-        let left = match (site.atom(Some(value)), value) {
+    /// Returns `None` if nothing is left.
+    fn value(&self, node: SchemaNode<'_>, value: &Value, gone: &FieldSet) -> Option<Value> {
+        let left = match (node.atom(Some(value)), value) {
             (Atom::Scalar(_), scalar) => return Some(scalar.clone()),
             (Atom::List(item, kind), Value::Array(list)) if *kind != ListKind::Atomic => {
                 let left = self.items(item, kind, list, gone);
@@ -39,21 +44,21 @@ impl Removal {
             _ => None,
         };
         match self.emptied {
-            Emptied::Gone => left,
-            Emptied::Null => Some(left.unwrap_or_default()),
+            EmptyContainer::Removed => left,
+            EmptyContainer::Null => Some(left.unwrap_or_default()),
         }
     }
 
-    fn items(&self, site: Site<'_>, kind: &ListKind, list: &[Value], gone: &FieldSet) -> Vec<Value> {
+    fn items(&self, node: SchemaNode<'_>, kind: &ListKind, list: &[Value], gone: &FieldSet) -> Vec<Value> {
         let keep = |item: &Value| {
-            let Ok(element) = item_element(&site, kind, item) else {
+            let Ok(element) = item_element(&node, kind, item) else {
                 return Some(item.clone());
             };
             if gone.has_member(&element) {
                 return None;
             }
             match gone.below(&element) {
-                Some(below) => self.value(site, item, below).filter(|v| !v.is_null()),
+                Some(below) => self.value(node, item, below).filter(|v| !v.is_null()),
                 None => Some(item.clone()),
             }
         };
@@ -67,7 +72,7 @@ impl Removal {
                 return None;
             }
             let left = match gone.below(&element) {
-                Some(below) => self.value(map.site(name), value, below)?,
+                Some(below) => self.value(map.child(name), value, below)?,
                 None => value.clone(),
             };
             Some((name.clone(), left))

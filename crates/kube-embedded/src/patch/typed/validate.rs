@@ -1,21 +1,25 @@
-//! Whether a value is of its type, as far as merging needs to know.
+//! Validates values against their types, as far as merging depends on it.
 
 use std::collections::BTreeSet;
 
 use serde_json::Value;
 
 use super::super::field_set::PathElement;
-use super::{Atom, ListKind, Site, Type, check_item, item_element};
+use super::{Atom, ListKind, SchemaNode, Type, check_item, item_element};
 use crate::golang;
 
-/// Checks a value. The error tells every fault with its path, in the words of the API server.
-pub(in crate::patch) fn validate(site: Site<'_>, value: &Value, repeats: Repeats) -> Result<(), String> {
-    let mut walk = Walk {
+/// Validates a value. The error contains all faults with their paths, in the wording of the API server.
+pub(in crate::patch) fn validate(
+    node: SchemaNode<'_>,
+    value: &Value,
+    repeats: Duplicates,
+) -> Result<(), String> {
+    let mut validate = TypeValidator {
         faults: Vec::new(),
         repeats,
     };
-    walk.value(site, value);
-    let mut faults = walk.faults.into_iter().map(Fault::into_text);
+    validate.value(node, value);
+    let mut faults = validate.faults.into_iter().map(Fault::into_text);
     match (faults.next(), faults.len()) {
         (None, _) => Ok(()),
         (Some(one), 0) => Err(one),
@@ -26,20 +30,20 @@ pub(in crate::patch) fn validate(site: Site<'_>, value: &Value, repeats: Repeats
     }
 }
 
-/// Whether lists may hold an item twice.
+/// Whether lists may contain duplicate items.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::patch) enum Repeats {
+pub(in crate::patch) enum Duplicates {
     Allowed,
-    Refused,
+    Rejected,
 }
 
-struct Walk {
+struct TypeValidator {
     faults: Vec<Fault>,
-    repeats: Repeats,
+    repeats: Duplicates,
 }
 
 struct Fault {
-    /// The path from the value that is looked at.
+    /// Path from the value that is being validated.
     path: String,
     what: String,
 }
@@ -53,7 +57,7 @@ impl Fault {
     }
 }
 
-impl Walk {
+impl TypeValidator {
     fn fault(&mut self, what: impl Into<String>) {
         self.faults.push(Fault {
             path: String::new(),
@@ -61,10 +65,14 @@ impl Walk {
         });
     }
 
-    /// Walks over what lies below an element, which is asked for only if there is a fault.
-    fn below(&mut self, element: impl FnOnce() -> Option<PathElement>, walk: impl FnOnce(&mut Walk)) {
+    /// Validates a nested value. `element` is called only if there is a fault.
+    fn below(
+        &mut self,
+        element: impl FnOnce() -> Option<PathElement>,
+        validate: impl FnOnce(&mut TypeValidator),
+    ) {
         let before = self.faults.len();
-        walk(self);
+        validate(self);
         let faults = self.faults.get_mut(before..).unwrap_or_default();
         if let (false, Some(element)) = (faults.is_empty(), element()) {
             let element = element.to_string();
@@ -74,8 +82,8 @@ impl Walk {
         }
     }
 
-    fn value(&mut self, site: Site<'_>, value: &Value) {
-        match (site.atom(Some(value)), value) {
+    fn value(&mut self, node: SchemaNode<'_>, value: &Value) {
+        match (node.atom(Some(value)), value) {
             (_, Value::Null) => {}
             (Atom::Scalar(ty), value) => self.scalar(ty, value),
             (Atom::List(item, kind), Value::Array(items)) => self.items(item, kind, items),
@@ -84,13 +92,13 @@ impl Walk {
             }
             (Atom::Map(map), Value::Object(object)) => {
                 for (name, value) in object {
-                    let site = map.declared(name);
+                    let node = map.declared(name);
                     let element = || Some(PathElement::Field(name.clone()));
-                    self.below(element, |walk| match site {
-                        Some(site) => walk.value(site, value),
-                        None => walk.fault("field not declared in schema"),
+                    self.below(element, |validate| match node {
+                        Some(node) => validate.value(node, value),
+                        None => validate.fault("field not declared in schema"),
                     });
-                    if site.is_none() {
+                    if node.is_none() {
                         break;
                     }
                 }
@@ -122,19 +130,22 @@ impl Walk {
         }
     }
 
-    fn items(&mut self, site: Site<'_>, kind: &ListKind, items: &[Value]) {
+    fn items(&mut self, node: SchemaNode<'_>, kind: &ListKind, items: &[Value]) {
         let mut seen = BTreeSet::new();
         for (index, item) in (0..).zip(items) {
             if *kind == ListKind::Atomic {
-                self.below(|| Some(PathElement::Index(index)), |walk| walk.value(site, item));
+                self.below(
+                    || Some(PathElement::Index(index)),
+                    |validate| validate.value(node, item),
+                );
                 continue;
             }
-            if let Err(what) = check_item(&site, kind, item) {
+            if let Err(what) = check_item(&node, kind, item) {
                 self.fault(format!("element {index}: {what}"));
                 return;
             }
-            let element = || item_element(&site, kind, item).ok();
-            if self.repeats == Repeats::Refused
+            let element = || item_element(&node, kind, item).ok();
+            if self.repeats == Duplicates::Rejected
                 && let Some(element) = element()
             {
                 if seen.contains(&element) {
@@ -142,7 +153,7 @@ impl Walk {
                 }
                 seen.insert(element);
             }
-            self.below(element, |walk| walk.value(site, item));
+            self.below(element, |validate| validate.value(node, item));
         }
     }
 }

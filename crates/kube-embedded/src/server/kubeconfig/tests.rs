@@ -19,7 +19,7 @@ impl Directory {
         self.0.join(name)
     }
 
-    /// The names of what is in it.
+    /// Returns the names of the files in the directory.
     fn names(&self) -> Vec<String> {
         let entries = fs::read_dir(&self.0).expect("the directory");
         let mut names: Vec<_> = entries
@@ -36,7 +36,7 @@ impl Drop for Directory {
     }
 }
 
-/// The whole text of an error, with its cause.
+/// Formats an error with its cause.
 fn message(error: &Error) -> String {
     let cause = std::error::Error::source(error).expect("a cause");
     format!("{error}: {cause}")
@@ -122,7 +122,7 @@ fn a_file_that_was_changed_is_neither_deleted_nor_overwritten() {
 }
 
 #[test]
-fn a_file_that_is_gone_counts_as_deleted() {
+fn a_missing_file_counts_as_deleted() {
     let directory = Directory::new("gone");
     let path = directory.file("config");
     let written = write(&path, "kind: Config\n").expect("a file");
@@ -142,7 +142,7 @@ fn a_file_that_appears_during_the_write_is_kept() {
 }
 
 #[test]
-fn directories_and_missing_directories_are_refused() {
+fn directories_and_missing_directories_are_errors() {
     let directory = Directory::new("directories");
     let below = directory.file("below");
     fs::create_dir(&below).expect("a directory");
@@ -160,10 +160,10 @@ fn directories_and_missing_directories_are_refused() {
     assert_eq!(directory.names(), ["below", "file"]);
 }
 
-/// Not even the superuser may create a file in `/sys`.
+/// Not even root can create a file in `/sys`.
 #[cfg(target_os = "linux")]
 #[test]
-fn a_directory_that_cannot_be_written_is_named() {
+fn the_error_contains_a_directory_that_cannot_be_written() {
     let path = Path::new("/sys/config");
     let error = write(path, "kind: Config\n").expect_err("no permission");
     let message = message(&error);
@@ -176,14 +176,14 @@ fn a_directory_that_cannot_be_written_is_named() {
 
 #[cfg(unix)]
 #[test]
-fn links_and_sockets_are_refused_and_stay() {
+fn links_and_sockets_are_not_overwritten() {
     let directory = Directory::new("links");
     let (target, link, dangling) = (
         directory.file("target"),
         directory.file("link"),
         directory.file("dangling"),
     );
-    // Even the file of an earlier run is not replaced through a link.
+    // A file of an earlier run is not replaced through a link either.
     let written = write(&target, "kind: Config\n").expect("a file");
     let before = content(&target);
     std::os::unix::fs::symlink(&target, &link).expect("a link");
@@ -209,7 +209,7 @@ fn links_and_sockets_are_refused_and_stay() {
 }
 
 #[test]
-fn debug_output_holds_no_token() {
+fn debug_output_contains_no_token() {
     let directory = Directory::new("debug");
     let written = write(&directory.file("config"), "token: planted\n").expect("a file");
     assert!(!format!("{written:?}").contains("planted"));

@@ -15,13 +15,13 @@ use crate::pipeline::store::Seed;
 
 /// Returns a packed pod with three owners, and a counter of how often it is decoded.
 fn packed_pod() -> (Object<Pod>, Arc<AtomicUsize>) {
-    let packing = PackingContext::new(WatchedResource::of::<Pod>(&(), None));
     let decoded = Arc::new(AtomicUsize::new(0));
     let count = Arc::clone(&decoded);
-    packing.set_transform(Some(Transform::new(move |_: &mut Pod| {
+    let transform = Transform::new(move |_: &mut Pod| {
         count.fetch_add(1, Ordering::Relaxed);
         Ok::<_, String>(())
-    })));
+    });
+    let packing = PackingContext::new(WatchedResource::of::<Pod>(&(), None), Some(transform));
     let pod = json!({
         "apiVersion": "v1",
         "kind": "Pod",

@@ -6,7 +6,7 @@
 macro_rules! built_in_kinds {
     ($callback:ident) => {
         $callback! {
-            admissionregistration Admissionregistration "admissionregistration.k8s.io" {
+            admissionregistration AdmissionregistrationGroup "admissionregistration.k8s.io" {
                 v1 AdmissionregistrationV1 (api::admissionregistration::v1) {
                     mutating_admission_policies MutatingAdmissionPolicy "mutatingadmissionpolicies" [k8s_if_ge_1_36];
                     mutating_admission_policy_bindings MutatingAdmissionPolicyBinding "mutatingadmissionpolicybindings" [k8s_if_ge_1_36];
@@ -26,17 +26,17 @@ macro_rules! built_in_kinds {
                     validating_admission_policy_bindings ValidatingAdmissionPolicyBinding "validatingadmissionpolicybindings" [k8s_if_le_1_33];
                 }
             }
-            apiextensions Apiextensions "apiextensions.k8s.io" {
+            apiextensions ApiextensionsGroup "apiextensions.k8s.io" {
                 v1 ApiextensionsV1 (apiextensions_apiserver::pkg::apis::apiextensions::v1) {
                     custom_resource_definitions CustomResourceDefinition "customresourcedefinitions";
                 }
             }
-            apiregistration Apiregistration "apiregistration.k8s.io" {
+            apiregistration ApiregistrationGroup "apiregistration.k8s.io" {
                 v1 ApiregistrationV1 (kube_aggregator::pkg::apis::apiregistration::v1) {
                     api_services APIService "apiservices";
                 }
             }
-            apps Apps "apps" {
+            apps AppsGroup "apps" {
                 v1 AppsV1 (api::apps::v1) {
                     controller_revisions ControllerRevision "controllerrevisions";
                     daemon_sets DaemonSet "daemonsets";
@@ -45,7 +45,7 @@ macro_rules! built_in_kinds {
                     stateful_sets StatefulSet "statefulsets";
                 }
             }
-            autoscaling Autoscaling "autoscaling" {
+            autoscaling AutoscalingGroup "autoscaling" {
                 v1 AutoscalingV1 (api::autoscaling::v1) {
                     horizontal_pod_autoscalers HorizontalPodAutoscaler "horizontalpodautoscalers";
                 }
@@ -53,13 +53,13 @@ macro_rules! built_in_kinds {
                     horizontal_pod_autoscalers HorizontalPodAutoscaler "horizontalpodautoscalers";
                 }
             }
-            batch Batch "batch" {
+            batch BatchGroup "batch" {
                 v1 BatchV1 (api::batch::v1) {
                     cron_jobs CronJob "cronjobs";
                     jobs Job "jobs";
                 }
             }
-            certificates Certificates "certificates.k8s.io" {
+            certificates CertificatesGroup "certificates.k8s.io" {
                 v1 CertificatesV1 (api::certificates::v1) {
                     certificate_signing_requests CertificateSigningRequest "certificatesigningrequests";
                     cluster_trust_bundles ClusterTrustBundle "clustertrustbundles" [k8s_if_ge_1_37];
@@ -74,7 +74,7 @@ macro_rules! built_in_kinds {
                     pod_certificate_requests PodCertificateRequest "podcertificaterequests" [k8s_if_ge_1_35];
                 }
             }
-            coordination Coordination "coordination.k8s.io" {
+            coordination CoordinationGroup "coordination.k8s.io" {
                 v1 CoordinationV1 (api::coordination::v1) {
                     leases Lease "leases";
                 }
@@ -85,7 +85,7 @@ macro_rules! built_in_kinds {
                     lease_candidates LeaseCandidate "leasecandidates";
                 }
             }
-            core Core "core" {
+            core CoreGroup "core" {
                 v1 CoreV1 (api::core::v1) {
                     component_statuses ComponentStatus "componentstatuses";
                     config_maps ConfigMap "configmaps";
@@ -105,34 +105,34 @@ macro_rules! built_in_kinds {
                     service_accounts ServiceAccount "serviceaccounts";
                 }
             }
-            discovery Discovery "discovery.k8s.io" {
+            discovery DiscoveryGroup "discovery.k8s.io" {
                 v1 DiscoveryV1 (api::discovery::v1) {
                     endpoint_slices EndpointSlice "endpointslices";
                 }
             }
-            events Events "events.k8s.io" {
+            events EventsGroup "events.k8s.io" {
                 v1 EventsV1 (api::events::v1) {
                     events Event "events";
                 }
             }
-            flowcontrol Flowcontrol "flowcontrol.apiserver.k8s.io" {
+            flowcontrol FlowcontrolGroup "flowcontrol.apiserver.k8s.io" {
                 v1 FlowcontrolV1 (api::flowcontrol::v1) {
                     flow_schemas FlowSchema "flowschemas";
                     priority_level_configurations PriorityLevelConfiguration "prioritylevelconfigurations";
                 }
             }
-            internal Internal "internal.apiserver.k8s.io" {
+            internal InternalGroup "internal.apiserver.k8s.io" {
                 v1alpha1 InternalV1alpha1 (api::apiserverinternal::v1alpha1) {
                     storage_versions StorageVersion "storageversions";
                 }
             }
-            lifecycle Lifecycle "lifecycle.k8s.io" [k8s_if_ge_1_37] {
+            lifecycle LifecycleGroup "lifecycle.k8s.io" [k8s_if_ge_1_37] {
                 v1alpha1 LifecycleV1alpha1 (api::lifecycle::v1alpha1) {
                     evictions Eviction "evictions";
                     eviction_requests EvictionRequest "evictionrequests";
                 }
             }
-            networking Networking "networking.k8s.io" {
+            networking NetworkingGroup "networking.k8s.io" {
                 v1 NetworkingV1 (api::networking::v1) {
                     ingresses Ingress "ingresses";
                     ingress_classes IngressClass "ingressclasses";
@@ -145,17 +145,17 @@ macro_rules! built_in_kinds {
                     service_cidrs ServiceCIDR "servicecidrs";
                 }
             }
-            node Node "node.k8s.io" {
+            node NodeGroup "node.k8s.io" {
                 v1 NodeV1 (api::node::v1) {
                     runtime_classes RuntimeClass "runtimeclasses";
                 }
             }
-            policy Policy "policy" {
+            policy PolicyGroup "policy" {
                 v1 PolicyV1 (api::policy::v1) {
                     pod_disruption_budgets PodDisruptionBudget "poddisruptionbudgets";
                 }
             }
-            rbac Rbac "rbac.authorization.k8s.io" {
+            rbac RbacGroup "rbac.authorization.k8s.io" {
                 v1 RbacV1 (api::rbac::v1) {
                     cluster_roles ClusterRole "clusterroles";
                     cluster_role_bindings ClusterRoleBinding "clusterrolebindings";
@@ -163,7 +163,7 @@ macro_rules! built_in_kinds {
                     role_bindings RoleBinding "rolebindings";
                 }
             }
-            resource Resource "resource.k8s.io" {
+            resource ResourceGroup "resource.k8s.io" {
                 v1 ResourceV1 (api::resource::v1) [k8s_if_ge_1_34] {
                     device_classes DeviceClass "deviceclasses";
                     device_taint_rules DeviceTaintRule "devicetaintrules" [k8s_if_ge_1_37];
@@ -193,7 +193,7 @@ macro_rules! built_in_kinds {
                     resource_slices ResourceSlice "resourceslices";
                 }
             }
-            scheduling Scheduling "scheduling.k8s.io" {
+            scheduling SchedulingGroup "scheduling.k8s.io" {
                 v1 SchedulingV1 (api::scheduling::v1) {
                     priority_classes PriorityClass "priorityclasses";
                 }
@@ -214,7 +214,7 @@ macro_rules! built_in_kinds {
                     workloads Workload "workloads";
                 }
             }
-            storage Storage "storage.k8s.io" {
+            storage StorageGroup "storage.k8s.io" {
                 v1 StorageV1 (api::storage::v1) {
                     csi_drivers CSIDriver "csidrivers";
                     csi_nodes CSINode "csinodes";
@@ -230,7 +230,7 @@ macro_rules! built_in_kinds {
                     volume_attributes_classes VolumeAttributesClass "volumeattributesclasses";
                 }
             }
-            storagemigration Storagemigration "storagemigration.k8s.io" {
+            storagemigration StoragemigrationGroup "storagemigration.k8s.io" {
                 v1 StoragemigrationV1 (api::storagemigration::v1) [k8s_if_ge_1_37] {
                     storage_version_migrations StorageVersionMigration "storageversionmigrations";
                 }

@@ -1,7 +1,7 @@
 //! State that the packed objects of a cache share.
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, OnceLock};
 
 use bytes::{Bytes, BytesMut};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
@@ -23,8 +23,8 @@ pub(crate) struct PackingContext<K> {
     complete: fn(&mut K, &WatchedResource),
     /// Whether every valid message can be decoded to a `K`.
     infallible_decode: bool,
-    /// Set before the first object is packed.
-    transform: OnceLock<Option<Transform<K>>>,
+    /// Applied whenever an object is decoded.
+    transform: Option<Transform<K>>,
     pub(super) decoded: Mutex<DecodeCache<K>>,
     pub(super) dictionary: Mutex<Option<TrainedDictionary>>,
     /// The compression ratio in percent at which the last dictionary was removed. The new one is kept unless its ratio
@@ -96,7 +96,7 @@ pub(crate) enum Allocation {
 }
 
 impl<K> PackingContext<K> {
-    pub(crate) fn new(resource: WatchedResource) -> Arc<PackingContext<K>>
+    pub(crate) fn new(resource: WatchedResource, transform: Option<Transform<K>>) -> Arc<PackingContext<K>>
     where
         K: Kind,
     {
@@ -105,7 +105,7 @@ impl<K> PackingContext<K> {
             decode: Format::object,
             complete,
             infallible_decode: is_stable_built_in::<K>(),
-            transform: OnceLock::new(),
+            transform,
             decoded: Mutex::new(DecodeCache::new()),
             dictionary: Mutex::new(None),
             retrained_at: AtomicUsize::new(0),
@@ -114,11 +114,6 @@ impl<K> PackingContext<K> {
             listed: Notify::new(),
             buffer: Mutex::default(),
         })
-    }
-
-    /// Sets the transform. It is applied whenever an object is decoded.
-    pub(crate) fn set_transform(&self, transform: Option<Transform<K>>) {
-        let _already_set = self.transform.set(transform);
     }
 
     /// Packs an object if its bytes can be decoded to a `K`. A single object remains decoded for a while, because
@@ -142,7 +137,7 @@ impl<K> PackingContext<K> {
             None
         } else {
             let mut object = self.decode(key, pruned.format, &pruned.bytes)?;
-            if let Some(transform) = self.transform() {
+            if let Some(transform) = &self.transform {
                 let before = object.meta().clone();
                 transform.apply(key, &mut object)?;
                 transformed = TransformedMetadata::between(&before, object.meta());
@@ -162,7 +157,7 @@ impl<K> PackingContext<K> {
         let Format::Protobuf(schema) = pruned.format else {
             return false;
         };
-        self.infallible_decode && self.transform().is_none() && schema.check(&pruned.bytes).is_ok()
+        self.infallible_decode && self.transform.is_none() && schema.check(&pruned.bytes).is_ok()
     }
 
     /// Drops the recently decoded objects.
@@ -174,7 +169,7 @@ impl<K> PackingContext<K> {
     /// Decodes and transforms an object.
     pub(super) fn read(&self, key: &Key, format: Format, plain: &[u8]) -> Result<K, Error> {
         let mut object = self.decode(key, format, plain)?;
-        if let Some(transform) = self.transform() {
+        if let Some(transform) = &self.transform {
             transform.apply(key, &mut object)?;
         }
         Ok(object)
@@ -184,10 +179,6 @@ impl<K> PackingContext<K> {
         let mut object = (self.decode)(format, plain, key, &FieldMask::none())?;
         (self.complete)(&mut object, &self.resource);
         Ok(object)
-    }
-
-    fn transform(&self) -> Option<&Transform<K>> {
-        self.transform.get()?.as_ref()
     }
 
     /// Returns the object without the masked fields, in an allocation of the exact size.

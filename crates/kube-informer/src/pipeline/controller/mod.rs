@@ -129,10 +129,12 @@ impl<K: Kind> Controller<K> {
         }
         let retired = writer.take_retired();
         drop(writer);
-        drop(retired);
+        let Batch { changes, listed } = batch;
+        // Objects are user code, too.
+        drop_logged("objects", (retired, changes));
         let now = Instant::now();
         self.measures.processing.record(now.duration_since(began));
-        if batch.listed && is_filled {
+        if listed && is_filled {
             self.measures.synced.set_once(&self.measures.clock, now);
             self.synced.cancel();
             if let Some(packing) = &self.packing {

@@ -85,9 +85,7 @@ impl<K: Kind> Processor<K> {
             }),
         })
     }
-}
 
-impl<K: Kind> Processor<K> {
     /// Adds a synchronous handler.
     pub(crate) fn add(
         &self,

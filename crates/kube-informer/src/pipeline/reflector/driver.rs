@@ -10,7 +10,7 @@ use tracing::{Instrument, Span};
 
 use super::list_buffer::ListBuffer;
 use super::list_trace::ListTrace;
-use super::machine::{self, Contradiction, Machine, Settings, Trust};
+use super::machine::{self, Machine, Settings, Trust};
 use super::{Delta, Replacement, Scope};
 use crate::error::{Error, ErrorChain, Operation};
 use crate::measures::RelistCause;
@@ -111,12 +111,7 @@ impl<K: Kind, C: Context<K>> Driver<K, C> {
     }
 
     async fn perform(&self, session: &mut Session<K>, action: Action<K>) -> Input<K> {
-        if !action.continues_watch() {
-            self.close_watch(session);
-        }
-        if !action.continues_list() {
-            session.list.clear();
-        }
+        self.release(session, &action);
         session.span = match &action {
             Action::List { request, .. } => tracing::debug_span!("list", at = request.resource_version),
             Action::Watch { request, .. } => tracing::debug_span!("watch", from = request.resource_version),
@@ -129,7 +124,26 @@ impl<K: Kind, C: Context<K>> Driver<K, C> {
         match performed {
             Ok(Ok(input)) => input,
             Ok(Err(error)) => Input::Failed(error),
-            Err(panic) => Input::Failed(Error::user_code(format!("list-watch panicked: {panic}"))),
+            Err(panic) => Input::Failed(panicked(&panic)),
+        }
+    }
+
+    /// Drops the watch and the collected objects, unless the action continues them.
+    fn release(&self, session: &mut Session<K>, action: &Action<K>) {
+        // Both are user code. A panic must not keep the other from being dropped.
+        let watch = panics::caught(|| {
+            if !action.continues_watch() {
+                self.close_watch(session);
+            }
+        });
+        let objects = panics::caught(|| {
+            if !action.continues_list() {
+                session.list.clear();
+            }
+        });
+        for panic in [watch, objects].into_iter().filter_map(Result::err) {
+            let error = panicked(&panic).with_context(session.operation, &self.resource);
+            self.context.report(&error);
         }
     }
 
@@ -161,8 +175,8 @@ impl<K: Kind, C: Context<K>> Driver<K, C> {
             }
             Action::Read { deadline } => self.read(session, deadline).await,
             Action::Collect { object, is_deleted } => {
-                let contradiction = self.collect(&mut session.list, object, is_deleted)?;
-                Ok(Input::Collected(contradiction))
+                self.collect(&mut session.list, object, is_deleted)?;
+                Ok(Input::Collected)
             }
             Action::Apply { object, is_deleted } => {
                 self.push(self.delta(object, is_deleted)?).await;
@@ -221,7 +235,6 @@ impl<K: Kind, C: Context<K>> Driver<K, C> {
         };
         let mut parts = response?;
         let mut objects = 0;
-        let mut contradiction = None;
         loop {
             // A source whose parts are all ready would otherwise neither yield nor be cancelled.
             tokio::task::consume_budget().await;
@@ -230,7 +243,7 @@ impl<K: Kind, C: Context<K>> Driver<K, C> {
             };
             match part {
                 Some(Ok(ListPart::Object(object))) => {
-                    contradiction = contradiction.or(self.collect_object(list, object)?);
+                    self.collect_object(list, object)?;
                     objects += 1;
                 }
                 Some(Ok(ListPart::Progress)) => {}
@@ -240,11 +253,12 @@ impl<K: Kind, C: Context<K>> Driver<K, C> {
                 })) => {
                     // The machine keeps all tokens.
                     list.reserve(continue_token.as_ref().map_or(0, String::len))?;
+                    let is_last = continue_token.is_none();
                     return Ok(Input::Page {
                         version,
                         continue_token,
                         objects,
-                        contradiction,
+                        contradiction: if is_last { list.finish() } else { None },
                     });
                 }
                 Some(Err(error)) => return Err(error),
@@ -300,9 +314,11 @@ impl<K: Kind, C: Context<K>> Driver<K, C> {
                 initial_events_end,
             } => {
                 self.observe(Activity::Progressed);
+                let ends_list = initial_events_end && session.operation == Operation::StreamingList;
                 return Ok(Input::Bookmark {
                     version,
                     ends_initial_events: initial_events_end,
+                    contradiction: if ends_list { session.list.finish() } else { None },
                 });
             }
             WatchEvent::Failure(status) => return Err(Error::status(status)),
@@ -317,23 +333,18 @@ impl<K: Kind, C: Context<K>> Driver<K, C> {
     }
 
     /// Adds the object of an initial event to the list, or removes it.
-    fn collect(
-        &self,
-        list: &mut ListBuffer<K>,
-        object: RawObject<K>,
-        is_deleted: bool,
-    ) -> Result<Contradiction, Error> {
+    fn collect(&self, list: &mut ListBuffer<K>, object: RawObject<K>, is_deleted: bool) -> Result<(), Error> {
         let _span = frame_span(&object).entered();
         if is_deleted {
             list.reserve(object.size())?;
             list.remove(self.entry(object, Allocation::Separate)?);
-            return Ok(None);
+            return Ok(());
         }
         self.collect_object(list, object)
     }
 
     /// Adds an object to the list. It is decoded unless the cache contains it.
-    fn collect_object(&self, list: &mut ListBuffer<K>, object: RawObject<K>) -> Result<Contradiction, Error> {
+    fn collect_object(&self, list: &mut ListBuffer<K>, object: RawObject<K>) -> Result<(), Error> {
         check_namespace(self.namespace.as_deref(), object.key())?;
         list.reserve(object.size())?;
         if list.trusts_versions()
@@ -341,9 +352,10 @@ impl<K: Kind, C: Context<K>> Driver<K, C> {
         {
             self.observe(Activity::Received(object.size()));
             list.add_cached(entry);
-            return Ok(None);
+            return Ok(());
         }
-        Ok(list.add(self.entry(object, Allocation::Block)?))
+        list.add(self.entry(object, Allocation::Block)?);
+        Ok(())
     }
 
     fn entry(&self, object: RawObject<K>, allocation: Allocation) -> Result<Arc<Entry<K>>, Error> {
@@ -383,8 +395,8 @@ impl<K: Kind, C: Context<K>> Driver<K, C> {
     fn close_watch(&self, session: &mut Session<K>) {
         if session.is_watching {
             session.is_watching = false;
-            session.watch = stream::empty().boxed();
             self.observe(Activity::WatchEnded);
+            session.watch = stream::empty().boxed();
         }
     }
 
@@ -424,6 +436,10 @@ impl<K: Kind> Session<K> {
             span: Span::none(),
         }
     }
+}
+
+fn panicked(message: &str) -> Error {
+    Error::user_code(format!("list-watch panicked: {message}"))
 }
 
 /// Rejects an object of another namespace than the requested one.

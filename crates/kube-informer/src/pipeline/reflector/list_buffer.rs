@@ -24,6 +24,8 @@ struct ListedObject<K> {
     hash: u64,
     entry: Arc<Entry<K>>,
     is_deleted: bool,
+    /// Whether the cache should contain the object, but does not.
+    contradicts: bool,
 }
 
 impl<K> ListBuffer<K> {
@@ -43,8 +45,8 @@ impl<K> ListBuffer<K> {
 
     /// Drops all objects.
     pub(super) fn clear(&mut self) {
-        self.objects = Vec::new();
         self.bytes = 0;
+        self.objects = Vec::new();
     }
 
     /// Returns whether a listed object is equal to the cached one if uid and version are equal.
@@ -64,41 +66,54 @@ impl<K> ListBuffer<K> {
         Ok(())
     }
 
-    /// Adds a listed object that is not cached. Returns its version if that contradicts the cache.
-    pub(super) fn add(&mut self, entry: Arc<Entry<K>>) -> Contradiction {
+    /// Adds a listed object that is not cached.
+    pub(super) fn add(&mut self, entry: Arc<Entry<K>>) {
         let contradicts = self.trust.is_contradicted_by(entry.version());
-        let contradiction = contradicts.then(|| entry.version().clone());
-        self.push(entry, false);
-        contradiction
+        self.push(entry, false, contradicts);
     }
 
     /// Adds the cached entry of a listed object.
     pub(super) fn add_cached(&mut self, entry: Arc<Entry<K>>) {
-        self.push(entry, false);
+        self.push(entry, false, false);
     }
 
     /// Removes an object that was deleted while the list is read.
     pub(super) fn remove(&mut self, entry: Arc<Entry<K>>) {
-        self.push(entry, true);
+        self.push(entry, true, false);
     }
 
-    fn push(&mut self, entry: Arc<Entry<K>>, is_deleted: bool) {
+    fn push(&mut self, entry: Arc<Entry<K>>, is_deleted: bool, contradicts: bool) {
         self.objects.push(ListedObject {
             hash: entry.hash(),
             entry,
             is_deleted,
+            contradicts,
         });
     }
 
-    /// Takes the final objects, sorted by hash and with unique keys. The last state of each object wins.
-    pub(super) fn take(&mut self) -> Vec<Arc<Entry<K>>> {
-        self.bytes = 0;
-        let mut objects = std::mem::take(&mut self.objects);
+    /// Keeps the last state of each object, without deleted ones, sorted by hash. Returns the lowest version of
+    /// an object that contradicts the cache.
+    ///
+    /// Earlier states prove nothing: some servers start a streaming list with objects of an old cache, and
+    /// correct them before its end.
+    pub(super) fn finish(&mut self) -> Contradiction {
+        let objects = &mut self.objects;
         objects.reverse();
         objects.sort_by(|a, b| a.place().cmp(&b.place()));
         objects.dedup_by(|earlier, kept| earlier.place() == kept.place());
-        let present = objects.into_iter().filter(|listed| !listed.is_deleted);
-        present.map(|listed| listed.entry).collect()
+        objects.retain(|listed| !listed.is_deleted);
+        let contradicting = objects.iter().filter(|listed| listed.contradicts);
+        let versions = contradicting.map(|listed| listed.entry.version());
+        versions
+            .reduce(|lowest, other| if other.is_before(lowest) { other } else { lowest })
+            .cloned()
+    }
+
+    /// Takes the objects of a finished list.
+    pub(super) fn take(&mut self) -> Vec<Arc<Entry<K>>> {
+        self.bytes = 0;
+        let objects = std::mem::take(&mut self.objects);
+        objects.into_iter().map(|listed| listed.entry).collect()
     }
 }
 

@@ -52,38 +52,23 @@ impl ListTrace {
         if total < SLOW_LIST {
             return;
         }
-        let PhaseDurations {
-            waiting,
-            pausing,
-            decoding,
-        } = self.phases(total, queueing);
         tracing::warn!(
             %resource,
             requests = self.requests,
             objects,
             ?total,
-            ?waiting,
-            ?pausing,
-            ?decoding,
+            waiting = ?self.waiting,
+            pausing = ?self.pausing,
+            decoding = ?self.decoding(total, queueing),
             ?queueing,
             "slow list: it took longer than 10 s"
         );
     }
 
-    fn phases(&self, total: Duration, queueing: Duration) -> PhaseDurations {
-        let (waiting, pausing) = (self.waiting, self.pausing);
-        PhaseDurations {
-            waiting,
-            pausing,
-            decoding: total.saturating_sub(waiting + pausing + queueing),
-        }
+    /// Returns the time that is left for decoding.
+    fn decoding(&self, total: Duration, queueing: Duration) -> Duration {
+        total.saturating_sub(self.waiting + self.pausing + queueing)
     }
-}
-
-struct PhaseDurations {
-    waiting: Duration,
-    pausing: Duration,
-    decoding: Duration,
 }
 
 #[cfg(test)]
@@ -100,8 +85,7 @@ mod tests {
         advance(2 * second).await;
         trace.wait_for(sleep(second)).await;
         trace.paused(5 * second);
-        let phases = trace.phases(Duration::from_secs(20), 7 * second);
-        assert_eq!((phases.waiting, phases.pausing), (4 * second, 5 * second));
-        assert_eq!(phases.decoding, 4 * second);
+        assert_eq!((trace.waiting, trace.pausing), (4 * second, 5 * second));
+        assert_eq!(trace.decoding(20 * second, 7 * second), 4 * second);
     }
 }

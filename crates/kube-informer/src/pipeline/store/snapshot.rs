@@ -29,7 +29,7 @@ use crate::object::{Entry, Key, Kind, Object, ResourceVersion, WatchedResource};
 /// println!("{} of them have no node", unscheduled.count());
 /// # }
 /// ```
-#[doc(alias("cache.Store", "ThreadSafeStore"))]
+#[doc(alias("cache.Store", "ThreadSafeStore", "threadSafeMap"))]
 pub struct Snapshot<K> {
     contents: Arc<Contents<K>>,
 }

@@ -144,8 +144,9 @@ struct BookmarkMeta {
 
 impl BookmarkMeta {
     fn event<K>(self) -> Result<WatchEvent<K>, Error> {
-        let version = ResourceVersion::from_metadata(self.resource_version.as_deref())
-            .ok_or_else(|| Error::bad_data("invalid bookmark: `metadata.resourceVersion` is missing"))?;
+        let version = ResourceVersion::from_metadata(self.resource_version.as_deref()).ok_or_else(|| {
+            Error::bad_data("invalid bookmark: `metadata.resourceVersion` is missing or zero")
+        })?;
         let annotations = self.annotations.unwrap_or_default();
         Ok(WatchEvent::Bookmark {
             version,

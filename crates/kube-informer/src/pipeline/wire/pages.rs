@@ -117,7 +117,7 @@ impl ItemReader {
 /// Creates the end of a page from its metadata.
 fn end<K>(version: Option<&str>, continue_token: Option<String>) -> Result<ListPart<K>, Error> {
     let version = ResourceVersion::from_metadata(version)
-        .ok_or_else(|| Error::bad_data("invalid list: `metadata.resourceVersion` is missing"))?;
+        .ok_or_else(|| Error::bad_data("invalid list: `metadata.resourceVersion` is missing or zero"))?;
     Ok(ListPart::End {
         version,
         continue_token: continue_token.filter(|token| !token.is_empty()),

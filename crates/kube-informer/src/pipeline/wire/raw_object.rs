@@ -134,7 +134,7 @@ fn key_and_version(namespace: &str, name: &str, version: &str) -> Result<(Key, R
     let key = Key::new(Some(namespace), name);
     let version = ResourceVersion::from_metadata(Some(version)).ok_or_else(|| {
         Error::bad_data(format!(
-            "invalid object {key}: `metadata.resourceVersion` is missing"
+            "invalid object {key}: `metadata.resourceVersion` is missing or zero"
         ))
     })?;
     Ok((key, version))

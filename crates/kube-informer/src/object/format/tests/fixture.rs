@@ -35,12 +35,11 @@ impl PackedCache {
         transform: impl Fn(&mut ConfigMap, usize) -> Result<(), String> + Send + Sync + 'static,
     ) -> PackedCache {
         let resource = WatchedResource::of::<ConfigMap>(&(), None);
-        let packing = PackingContext::new(resource.clone());
         let decoded = Arc::new(AtomicUsize::new(0));
         let count = Arc::clone(&decoded);
-        packing.set_transform(Some(Transform::new(move |map: &mut ConfigMap| {
-            transform(map, count.fetch_add(1, Ordering::Relaxed))
-        })));
+        let transform =
+            Transform::new(move |map: &mut ConfigMap| transform(map, count.fetch_add(1, Ordering::Relaxed)));
+        let packing = PackingContext::new(resource.clone(), Some(transform));
         let seed = Seed::new(1);
         let store = Arc::new(Store::new(resource.clone(), seed));
         PackedCache {

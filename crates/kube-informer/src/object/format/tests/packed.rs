@@ -214,9 +214,8 @@ fn a_valid_message_of_a_built_in_kind_is_packed_without_decoding() {
     let schema = Schema::of("v1", "ConfigMap").expect("it is a built-in kind");
     for (is_transformed, decoded) in [(false, 0), (true, 1)] {
         let resource = WatchedResource::of::<ConfigMap>(&(), None);
-        let packing = PackingContext::<ConfigMap>::new(resource);
-        packing
-            .set_transform(is_transformed.then(|| Transform::new(|_: &mut ConfigMap| Ok::<_, String>(()))));
+        let transform = is_transformed.then(|| Transform::new(|_: &mut ConfigMap| Ok::<_, String>(())));
+        let packing = PackingContext::new(resource, transform);
         let encoded = EncodedObject {
             format: Format::Protobuf(schema),
             bytes: message.clone(),

@@ -42,7 +42,6 @@ pub(super) struct ListPhase {
     sparse: u32,
     /// Whether all objects are requested at once, after a page has expired.
     unpaged: bool,
-    contradiction: Contradiction,
 }
 
 /// The resource version at which a list is requested.
@@ -55,13 +54,6 @@ pub(super) enum ListVersion {
     MostRecent,
 }
 
-impl ListPhase {
-    pub(super) fn contradicted(mut self, contradiction: Contradiction) -> ListPhase {
-        self.contradiction = self.contradiction.or(contradiction);
-        self
-    }
-}
-
 impl Machine {
     /// Handles a page of a list.
     pub(super) fn page<O>(
@@ -71,6 +63,7 @@ impl Machine {
         version: ResourceVersion,
         continue_token: Option<String>,
         objects: usize,
+        contradiction: Contradiction,
     ) -> Decision<O> {
         self.unserved = None;
         let first = listing.first_page.get_or_insert_with(|| version.clone());
@@ -82,7 +75,7 @@ impl Machine {
             return self.next_page(now, listing, token, objects);
         }
         let most_recent = listing.version == ListVersion::MostRecent;
-        match self.accept(now, &version, most_recent, listing.contradiction) {
+        match self.accept(now, &version, most_recent, contradiction) {
             Ok(()) => self.replace(version, AfterReplace::Watch),
             Err(error) => self.fall_back(now, None, Machine::list).reporting(error),
         }
@@ -189,7 +182,6 @@ impl Machine {
             tokens: HashSet::new(),
             sparse: 0,
             unpaged,
-            contradiction: None,
         };
         let resource_version = match version {
             ListVersion::Any => Some("0".to_owned()),

@@ -5,6 +5,7 @@ mod served;
 mod stream;
 mod watch;
 
+use std::fmt::Debug;
 use std::num::NonZeroU32;
 use std::time::Duration;
 
@@ -166,6 +167,7 @@ pub(crate) enum Input<O> {
         version: ResourceVersion,
         continue_token: Option<String>,
         objects: usize,
+        /// Only of the last page, for the whole list.
         contradiction: Contradiction,
     },
     /// The server accepted the watch.
@@ -178,9 +180,11 @@ pub(crate) enum Input<O> {
     Bookmark {
         version: ResourceVersion,
         ends_initial_events: bool,
+        /// Only of the end of initial events, for all of them.
+        contradiction: Contradiction,
     },
     /// An initial event was added to the list.
-    Collected(Contradiction),
+    Collected,
     /// The delta is in the queue.
     Applied,
     /// The server closed the watch without an error.
@@ -194,25 +198,6 @@ pub(crate) enum Input<O> {
     Waited,
     /// A consistency check found that the cache differs from the server.
     StartOver,
-}
-
-impl<O> Input<O> {
-    fn name(&self) -> &'static str {
-        match self {
-            Input::Page { .. } => "page",
-            Input::Opened => "opened watch",
-            Input::Event { .. } => "event",
-            Input::Bookmark { .. } => "bookmark",
-            Input::Collected(_) => "collected object",
-            Input::Applied => "applied delta",
-            Input::Closed => "closed watch",
-            Input::Failed(_) => "failure",
-            Input::TimedOut => "timeout",
-            Input::Served(_) => "discovery result",
-            Input::Waited => "end of wait",
-            Input::StartOver => "start over",
-        }
-    }
 }
 
 /// The version of a listed object that the cache should contain, found under [`Trust::Doubted`].
@@ -327,21 +312,6 @@ enum Phase {
     Waiting(AfterWait),
 }
 
-impl Phase {
-    fn name(&self) -> &'static str {
-        match self {
-            Phase::Listing(_) => "a list",
-            Phase::Streaming(_) => "a streaming list",
-            Phase::OpeningWatch(_) => "an opening watch",
-            Phase::Watching(_) => "a watch",
-            Phase::Applying { .. } => "an event",
-            Phase::Replacing(_) => "a replacement",
-            Phase::CheckingServed { .. } => "a discovery request",
-            Phase::Waiting(_) => "a wait",
-        }
-    }
-}
-
 /// The next step after the cache was replaced.
 #[derive(Debug)]
 enum AfterReplace {
@@ -392,7 +362,7 @@ impl Machine {
     }
 
     /// Decides the next action after the result of the last one.
-    pub(crate) fn handle<O>(&mut self, now: Instant, input: Input<O>) -> Decision<O> {
+    pub(crate) fn handle<O: Debug>(&mut self, now: Instant, input: Input<O>) -> Decision<O> {
         match (self.take_phase(), input) {
             (
                 Phase::Listing(listing),
@@ -402,13 +372,7 @@ impl Machine {
                     objects,
                     contradiction,
                 },
-            ) => self.page(
-                now,
-                listing.contradicted(contradiction),
-                version,
-                continue_token,
-                objects,
-            ),
+            ) => self.page(now, listing, version, continue_token, objects, contradiction),
 
             (Phase::Streaming(streaming), Input::Opened) => self.stream_opened(now, streaming),
             (
@@ -422,11 +386,10 @@ impl Machine {
                 Input::Bookmark {
                     version,
                     ends_initial_events,
+                    contradiction,
                 },
-            ) => self.stream_bookmark(now, streaming, version, ends_initial_events),
-            (Phase::Streaming(streaming), Input::Collected(contradiction)) => {
-                self.read_stream(streaming.contradicted(contradiction))
-            }
+            ) => self.stream_bookmark(now, streaming, version, ends_initial_events, contradiction),
+            (Phase::Streaming(streaming), Input::Collected) => self.read_stream(streaming),
             (Phase::Streaming(_), Input::Closed) => {
                 self.disable_streaming(now, "stream closed before the end of the initial events")
             }
@@ -469,11 +432,7 @@ impl Machine {
             // The driver returns only the documented results of an action. For any other, the reflector
             // restarts and reports an internal error.
             (phase, input) => {
-                let error = format!(
-                    "unexpected reflector input `{}` in {}",
-                    input.name(),
-                    phase.name()
-                );
+                let error = format!("unexpected reflector input {input:?} in {phase:?}");
                 self.wait(now, AfterWait::Restart, None)
                     .reporting(Error::internal(error))
             }

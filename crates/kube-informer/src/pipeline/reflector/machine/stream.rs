@@ -28,15 +28,9 @@ pub(super) struct StreamPhase {
     timeout: Duration,
     /// Time of the last event, or of the response. `None` before the response.
     last_event: Option<Instant>,
-    contradiction: Contradiction,
 }
 
 impl StreamPhase {
-    pub(super) fn contradicted(mut self, contradiction: Contradiction) -> StreamPhase {
-        self.contradiction = self.contradiction.or(contradiction);
-        self
-    }
-
     /// Returns whether the server has responded.
     pub(super) fn is_open(&self) -> bool {
         self.last_event.is_some()
@@ -53,7 +47,6 @@ impl Machine {
             requested: now,
             timeout,
             last_event: None,
-            contradiction: None,
         });
         Action::Watch {
             request: WatchRequest {
@@ -97,9 +90,10 @@ impl Machine {
         mut streaming: StreamPhase,
         version: ResourceVersion,
         ends_initial_events: bool,
+        contradiction: Contradiction,
     ) -> Decision<O> {
         if ends_initial_events {
-            return self.stream_complete(now, streaming, version);
+            return self.stream_complete(now, streaming, version, contradiction);
         }
         streaming.last_event = Some(now);
         self.read_stream(streaming)
@@ -110,12 +104,12 @@ impl Machine {
         now: Instant,
         streaming: StreamPhase,
         version: ResourceVersion,
+        contradiction: Contradiction,
     ) -> Decision<O> {
         let StreamPhase {
             most_recent,
             requested,
             timeout,
-            contradiction,
             ..
         } = streaming;
         match self.accept(now, &version, most_recent, contradiction) {

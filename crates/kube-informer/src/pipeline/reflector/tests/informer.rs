@@ -15,7 +15,7 @@ use super::scripted::{
 };
 use crate::error::Error;
 use crate::handler::{Event, HandlerOptions};
-use crate::informer::SharedInformer;
+use crate::informer::{InformerBuilder, SharedInformer};
 use crate::object::Object;
 use crate::pipeline::wire::{ListPart, RawObject, WatchEvent};
 
@@ -24,17 +24,22 @@ pub(super) fn informer(
     script: Script,
     streaming: bool,
 ) -> (SharedInformer<ConfigMap>, Arc<Script>, Arc<Mutex<Vec<String>>>) {
+    let (builder, script, errors) = builder(script, streaming);
+    (builder.build(), script, errors)
+}
+
+fn builder(
+    script: Script,
+    streaming: bool,
+) -> (InformerBuilder<ConfigMap>, Arc<Script>, Arc<Mutex<Vec<String>>>) {
     let script = Arc::new(script);
-    let informer = SharedInformer::builder_from(SharedScript(Arc::clone(&script)), ())
-        .streaming_list(streaming)
-        .seed(1)
-        .build();
     let errors = Arc::new(Mutex::new(Vec::new()));
     let log = Arc::clone(&errors);
-    informer
-        .set_watch_error_handler(move |error| log.lock().push(error.to_string()))
-        .expect("it is not started");
-    (informer, script, errors)
+    let builder = SharedInformer::builder_from(SharedScript(Arc::clone(&script)), ())
+        .streaming_list(streaming)
+        .seed(1)
+        .watch_error_handler(move |error| log.lock().push(error.to_string()));
+    (builder, script, errors)
 }
 
 fn names(informer: &SharedInformer<ConfigMap>) -> Vec<String> {
@@ -52,13 +57,12 @@ async fn a_failed_transform_fails_the_whole_list_and_is_reported() {
     let script = Script::new()
         .lists(&["a@1", "b@2", "c@3"], at("10"))
         .lists(&["a@1", "c@3"], at("11"));
-    let (informer, script, errors) = informer(script, false);
-    informer
-        .set_try_transform(|object: &mut ConfigMap| match object.metadata.name.as_deref() {
-            Some("b") => Err("b is not wanted"),
-            _ => Ok(()),
-        })
-        .expect("it is not started");
+    let (builder, script, errors) = builder(script, false);
+    let transform = |object: &mut ConfigMap| match object.metadata.name.as_deref() {
+        Some("b") => Err("b is not wanted"),
+        _ => Ok(()),
+    };
+    let informer = builder.try_transform(transform).build();
     informer.start().expect("the first start");
     informer
         .wait_for_sync(Duration::from_secs(10))
@@ -82,12 +86,11 @@ async fn a_transform_that_panics_in_a_watch_ends_it_and_a_list_follows() {
         .lists(&["a@1"], at("10"))
         .sends(vec![added("b@11"), modified("bad@12"), added("never@13")])
         .lists(&["a@1", "b@11"], at("14"));
-    let (informer, script, errors) = informer(script, false);
-    informer
-        .set_transform(|object: &mut ConfigMap| {
-            assert_ne!(object.metadata.name.as_deref(), Some("bad"), "it is bad");
-        })
-        .expect("it is not started");
+    let (builder, script, errors) = builder(script, false);
+    let transform = |object: &mut ConfigMap| {
+        assert_ne!(object.metadata.name.as_deref(), Some("bad"), "it is bad");
+    };
+    let informer = builder.transform(transform).build();
     informer.start().expect("the first start");
     informer
         .wait_for_version("14", Duration::from_secs(10))
@@ -113,14 +116,13 @@ async fn initial_objects_are_transformed_once_each() {
         initial_end("10"),
         ScriptStep::Silence,
     ]);
-    let (informer, _script, errors) = informer(script, true);
+    let (builder, _script, errors) = builder(script, true);
     let calls = Arc::new(AtomicUsize::new(0));
     let counted = Arc::clone(&calls);
-    informer
-        .set_transform(move |_: &mut ConfigMap| {
-            counted.fetch_add(1, Ordering::SeqCst);
-        })
-        .expect("it is not started");
+    let transform = move |_: &mut ConfigMap| {
+        counted.fetch_add(1, Ordering::SeqCst);
+    };
+    let informer = builder.transform(transform).build();
     informer.start().expect("the first start");
     informer
         .wait_for_sync(Duration::from_secs(5))
@@ -219,6 +221,37 @@ async fn contract_10_an_older_watch_event_delivers_nothing_again() {
         }
         informer.shutdown().await;
         assert!(changes.lock().is_empty(), "{changes:?}");
+        assert_eq!(errors.lock().len(), 1, "{errors:?}");
+    }
+}
+
+/// Some servers start a streaming list with the objects of an old cache, and correct them before its end.
+#[tokio::test(start_paused = true)]
+async fn contract_10_corrected_initial_events_do_not_prove_a_restored_server() {
+    for correction in [deleted("c@11"), modified("c@11")] {
+        let script = Script::new()
+            .sends(vec![added("a@1"), added("b@9"), initial_end("10"), bookmark("5")])
+            .sends(vec![
+                added("c@3"),
+                added("a@1"),
+                added("b@9"),
+                correction,
+                initial_end("12"),
+                ScriptStep::Silence,
+            ]);
+        let (informer, _script, errors) = informer(script, true);
+        let changes = changes(&informer);
+        informer.start().expect("the first start");
+        informer
+            .wait_for_version("12", Duration::from_secs(10))
+            .await
+            .expect("the second list");
+        assert_eq!(informer.status().went_back, 0, "{errors:?}");
+        informer.shutdown().await;
+        assert!(
+            changes.lock().iter().all(|change| change == "c@11"),
+            "{changes:?}"
+        );
         assert_eq!(errors.lock().len(), 1, "{errors:?}");
     }
 }

@@ -123,12 +123,12 @@ impl MachineTest {
                 "good".to_owned()
             }
             ServerAction::Changed(version) => self.event(changed(version)),
-            ServerAction::Bookmark(version) => self.event(bookmark(version, false)),
-            ServerAction::InitialEnd(version) => self.event(bookmark(version, true)),
+            ServerAction::Bookmark(version) => self.event(bookmark(version, false, false)),
+            ServerAction::InitialEnd(version) => self.event(bookmark(version, true, false)),
             ServerAction::InitialEndOfAnother(version) => {
                 self.handle(changed("1"));
-                self.handle(Input::Collected(contradiction(true)));
-                self.event(bookmark(version, true))
+                self.handle(Input::Collected);
+                self.event(bookmark(version, true, true))
             }
             ServerAction::Closed => {
                 let report = self.handle(Input::Closed);
@@ -210,7 +210,7 @@ impl MachineTest {
                 "apply".to_owned()
             }
             Action::Collect { .. } => {
-                self.handle(Input::Collected(None));
+                self.handle(Input::Collected);
                 "collect".to_owned()
             }
             Action::Read { .. } => "skip".to_owned(),
@@ -281,10 +281,11 @@ fn changed(version: &str) -> Input<()> {
     }
 }
 
-fn bookmark(version: &str, ends_initial_events: bool) -> Input<()> {
+fn bookmark(version: &str, ends_initial_events: bool, contradicted: bool) -> Input<()> {
     Input::Bookmark {
         version: version.into(),
         ends_initial_events,
+        contradiction: contradiction(contradicted),
     }
 }
 
@@ -419,7 +420,7 @@ fn contract_12_an_unexpected_result_is_reported_and_the_list_starts_again() {
     let mut play = play(plain(), "list 0 by 500", &[]);
     let report = play.handle(Input::Waited).expect("it is reported").to_string();
     assert!(
-        report.contains("internal error") && report.contains("`end of wait` in a list"),
+        report.contains("internal error") && report.contains("Waited in Listing"),
         "{report}"
     );
     assert_eq!(describe(&play.action), "wait 800ms");

@@ -108,6 +108,7 @@ fn a_page_without_a_version_is_rejected() {
         json!({}),
         json!({"resourceVersion": ""}),
         json!({"resourceVersion": null}),
+        json!({"resourceVersion": "0"}),
     ] {
         let error = page(&pods(&metadata, &json!([]))).expect_err("no version");
         assert!(
@@ -194,6 +195,10 @@ fn errors_of_invalid_items_contain_the_item() {
         (
             bad(json!({"namespace": "shop", "name": "cart"})),
             "invalid object shop/cart: `metadata.resourceVersion` is missing",
+        ),
+        (
+            bad(json!({"namespace": "shop", "name": "cart", "resourceVersion": "0"})),
+            "invalid object shop/cart: `metadata.resourceVersion` is missing or zero",
         ),
         (json!(null), "invalid Kubernetes object"),
         (json!(5), "invalid Kubernetes object"),
@@ -300,7 +305,11 @@ fn only_the_word_true_ends_the_initial_events() {
         let annotated = json!({"resourceVersion": "9", "annotations": {"k8s.io/initial-events-end": value}});
         assert_eq!(of(annotated).expect("good"), format!("bookmark 9 {ends}"));
     }
-    for missing in [json!({}), json!({"resourceVersion": ""})] {
+    for missing in [
+        json!({}),
+        json!({"resourceVersion": ""}),
+        json!({"resourceVersion": "0"}),
+    ] {
         let error = of(missing).expect_err("no version");
         assert!(
             error.contains("invalid bookmark: `metadata.resourceVersion` is missing"),

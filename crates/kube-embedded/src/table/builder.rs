@@ -1,4 +1,4 @@
-//! Rows and columns put together into a `Table`.
+//! Builds a `Table` from rows and columns.
 
 use jiff::Timestamp;
 use kube_table::{Column, Columns};
@@ -6,10 +6,10 @@ use serde_json::{Map, Value, json};
 
 use crate::status::Status;
 
-/// Marks the bookmark that ends a streaming list; its row keeps the metadata that carries the mark.
+/// Annotation of the bookmark that ends a streaming list. Its row keeps the metadata with the annotation.
 const INITIAL_EVENTS_END: &str = "k8s.io/initial-events-end";
 
-/// What a row carries beside its cells: the `includeObject` parameter.
+/// The objects in rows: the `includeObject` parameter.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) enum IncludeObject {
     None,
@@ -19,7 +19,7 @@ pub(crate) enum IncludeObject {
 }
 
 impl IncludeObject {
-    /// Reads the query parameter.
+    /// Parses the query parameter.
     pub(crate) fn from_query(value: Option<&str>) -> Result<IncludeObject, Status> {
         match value {
             None | Some("" | "Metadata") => Ok(IncludeObject::Metadata),
@@ -33,7 +33,7 @@ impl IncludeObject {
     }
 }
 
-/// The columns of a kind, and the names of a built-in kind, whose tables differ in details.
+/// The columns of a kind, and the name of a built-in kind, because details depend on it.
 #[derive(Debug, Clone)]
 pub(crate) struct Printer<'a> {
     columns: Columns,
@@ -44,7 +44,7 @@ pub(crate) struct Printer<'a> {
 }
 
 impl<'a> Printer<'a> {
-    /// Returns `None` for kinds that a kube-apiserver does not show as tables (406).
+    /// Returns `None` for kinds without tables in a kube-apiserver (406).
     pub(crate) fn built_in(group: &'a str, version: &'a str, kind: &'a str) -> Option<Printer<'a>> {
         let columns = Columns::built_in(group, version, kind)?;
         Some(Printer {
@@ -55,7 +55,7 @@ impl<'a> Printer<'a> {
         })
     }
 
-    /// Prints custom resources.
+    /// Creates the printer of custom resources.
     pub(crate) fn custom(columns: Columns) -> Printer<'a> {
         Printer {
             columns,
@@ -74,28 +74,31 @@ impl<'a> Printer<'a> {
     }
 }
 
-/// The tables of one request.
+/// The tables of a request.
 #[derive(Debug, Clone)]
-pub(crate) struct Sheet<'a> {
+pub(crate) struct TableBuilder<'a> {
     pub(crate) printer: Printer<'a>,
     pub(crate) include: IncludeObject,
-    /// Version of `meta.k8s.io` that was asked for: `v1`, or `v1beta1`.
+    /// Requested version of `meta.k8s.io`: `v1` or `v1beta1`.
     pub(crate) meta_version: &'a str,
     pub(crate) now: Timestamp,
 }
 
-impl Sheet<'_> {
-    /// A list. `metadata` is the list's own: resource version, and on a page also `continue` and `remainingItemCount`.
+impl TableBuilder<'_> {
+    /// Returns the table of a list. `metadata` is the list's, with resource version and, for pages, `continue` and
+    /// `remainingItemCount`.
     pub(crate) fn list(&self, metadata: &Value, items: impl IntoIterator<Item = Value>) -> Value {
-        // One by one: decoded objects take much more memory than their rows.
-        let rows = items.into_iter().map(|item| (self.place(&item), self.row(&item)));
+        // Makes rows one by one, because decoded objects take much more memory than their rows.
+        let rows = items
+            .into_iter()
+            .map(|item| (self.sort_key(&item), self.row(&item)));
         let mut rows: Vec<_> = rows.collect();
         rows.sort_by(|(a, _), (b, _)| a.cmp(b));
         self.table(metadata, true, rows.into_iter().map(|(_, row)| row).collect())
     }
 
-    /// Where an object's row is in a list. Most lists keep the order of their objects.
-    fn place(&self, object: &Value) -> (i64, String) {
+    /// Returns the sort key of an object's row. Most lists keep the order of their objects.
+    fn sort_key(&self, object: &Value) -> (i64, String) {
         if !self.printer.is(("flowcontrol.apiserver.k8s.io", "FlowSchema")) {
             return Default::default();
         }
@@ -105,14 +108,14 @@ impl Sheet<'_> {
         )
     }
 
-    /// One object.
+    /// Returns the table of one object.
     pub(crate) fn single(&self, object: &Value) -> Value {
         self.one_row(object, true)
     }
 
-    /// The object of a watch event, bookmarks included. Only the first event of a watch has the columns.
+    /// Returns the table of a watch event or bookmark. Only the first event of a watch has columns.
     pub(crate) fn event(&self, object: &Value, first: bool) -> Value {
-        // The real server's APIServices repeat them.
+        // The real server repeats the columns of APIServices.
         let headed = first || self.printer.is(("apiregistration.k8s.io", "APIService"));
         self.one_row(object, headed)
     }
@@ -175,10 +178,10 @@ impl Sheet<'_> {
     }
 }
 
-/// An object's metadata alone, as `PartialObjectMetadata` and as rows carry it.
+/// Returns the metadata of an object, as `PartialObjectMetadata` and in rows.
 ///
-/// It lacks the annotations in which an API version keeps fields it has no place for, because the real server makes it
-/// from the form in which those are fields.
+/// Annotations in which an API version stores fields of other versions are removed, as in the real server, where they
+/// are fields.
 pub(crate) fn partial_metadata(
     group: &str,
     version: &str,

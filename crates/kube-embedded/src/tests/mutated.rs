@@ -1,14 +1,14 @@
-//! Corpus objects, changed in random places: whatever a client sends gets an answer.
+//! Processes corpus objects with random changes. Errors must be responses, not panics.
 
 use serde_json::{Value, json};
 
-use super::{Case, FILES, Run, kinds};
+use super::{Case, CaseRun, FILES, kinds};
 
-/// Numbers that look random and are the same in every run.
-struct Dice(u64);
+/// A reproducible random number generator.
+struct RandomNumbers(u64);
 
-impl Dice {
-    fn roll(&mut self, sides: usize) -> usize {
+impl RandomNumbers {
+    fn below(&mut self, sides: usize) -> usize {
         self.0 = self
             .0
             .wrapping_mul(6_364_136_223_846_793_005)
@@ -16,21 +16,21 @@ impl Dice {
         usize::try_from(self.0 >> 33).unwrap_or(0) % sides.max(1)
     }
 
-    /// Changes one place of a value into something a client could have sent by mistake.
-    fn spoil(&mut self, value: &mut Value) {
+    /// Changes one value to another one that a client could send by mistake.
+    fn mutate(&mut self, value: &mut Value) {
         let deeper = match value {
-            Value::Object(fields) if !fields.is_empty() && self.roll(5) > 0 => {
-                let at = self.roll(fields.len());
+            Value::Object(fields) if !fields.is_empty() && self.below(5) > 0 => {
+                let at = self.below(fields.len());
                 fields.values_mut().nth(at)
             }
-            Value::Array(items) if !items.is_empty() && self.roll(5) > 0 => {
-                let at = self.roll(items.len());
+            Value::Array(items) if !items.is_empty() && self.below(5) > 0 => {
+                let at = self.below(items.len());
                 items.get_mut(at)
             }
             _ => None,
         };
         if let Some(inner) = deeper {
-            self.spoil(inner);
+            self.mutate(inner);
             return;
         }
         let wrong = [
@@ -49,32 +49,32 @@ impl Dice {
             json!({ "a": "b" }),
             json!({ "a": null }),
         ];
-        *value = wrong[self.roll(wrong.len())].clone();
+        *value = wrong[self.below(wrong.len())].clone();
     }
 }
 
 #[test]
-fn spoiled_objects_are_answered() {
+fn mutated_objects_do_not_panic() {
     let kinds = kinds();
-    let run = Run {
+    let run = CaseRun {
         kinds: &kinds,
         strict: false,
     };
-    let mut dice = Dice(7);
+    let mut random = RandomNumbers(7);
     for (_, text) in FILES {
         let cases: Vec<Case> = serde_json::from_str(text).expect("a corpus file");
         for step in cases.iter().flat_map(|c| &c.steps) {
             let Some(object) = &step.create else { continue };
             for _ in 0..20 {
-                let mut spoiled: Value = serde_json::from_str(object.get()).expect("JSON");
-                let (kind, version) = (spoiled["kind"].clone(), spoiled["apiVersion"].clone());
-                dice.spoil(&mut spoiled);
-                if !spoiled.is_object() {
+                let mut mutated: Value = serde_json::from_str(object.get()).expect("JSON");
+                let (kind, version) = (mutated["kind"].clone(), mutated["apiVersion"].clone());
+                random.mutate(&mut mutated);
+                if !mutated.is_object() {
                     continue;
                 }
-                spoiled["kind"] = kind;
-                spoiled["apiVersion"] = version;
-                let text = spoiled.to_string();
+                mutated["kind"] = kind;
+                mutated["apiVersion"] = version;
+                let text = mutated.to_string();
                 let _either = run.create(&text, step);
             }
         }

@@ -1,4 +1,4 @@
-//! Hours of watching in milliseconds: without a socket, time may be paused.
+//! Watches over hours, in paused time.
 
 use std::time::Duration;
 
@@ -14,27 +14,27 @@ use kube_embedded::{Server, Verb};
 use serde_json::Value;
 use tokio::time::Instant;
 
-use crate::ways::config_map;
+use crate::clients::config_map;
 
-/// A watch without a socket: events with the time they came at.
-struct Watched {
+/// A watch without a socket that measures the time of events.
+struct TimedWatch {
     body: Body,
     begin: Instant,
 }
 
-impl Watched {
-    async fn open(server: &Server, query: &str) -> Watched {
+impl TimedWatch {
+    async fn open(server: &Server, query: &str) -> TimedWatch {
         let path = format!("/api/v1/namespaces/default/configmaps?watch=1{query}");
         let request = Request::get(path).body(Body::empty()).expect("a request");
         let response = server.direct_client().send(request).await.expect("a watch");
         assert_eq!(response.status(), 200);
-        Watched {
+        TimedWatch {
             body: response.into_body(),
             begin: Instant::now(),
         }
     }
 
-    /// The next event and when it came; `None` and when at the clean end.
+    /// Returns the next event and its time, or `None` and the time when the stream ends.
     async fn next(&mut self) -> (Option<Value>, Duration) {
         let event = self.body.frame().await.map(|frame| {
             let bytes = frame.expect("no break").into_data().expect("data");
@@ -50,7 +50,7 @@ fn version(event: &Value) -> u64 {
 }
 
 #[tokio::test(start_paused = true)]
-async fn bookmarks_come_every_interval_and_shortly_before_the_end() {
+async fn bookmarks_are_sent_every_interval_and_shortly_before_the_end() {
     for (interval, timeout) in [(60, 600), (60, 90), (7, 60), (600, 3600), (60, 30), (3600, 1)] {
         let interval = Duration::from_secs(interval);
         let server = Server::builder()
@@ -60,7 +60,7 @@ async fn bookmarks_come_every_interval_and_shortly_before_the_end() {
             .expect("a server");
         let from = server.resource_version();
         let query = format!("&allowWatchBookmarks=true&timeoutSeconds={timeout}&resourceVersion={from}");
-        let mut watched = Watched::open(&server, &query).await;
+        let mut watched = TimedWatch::open(&server, &query).await;
         let end = Duration::from_secs(timeout);
         let last = end.saturating_sub(Duration::from_secs(2));
         let mut times = Vec::new();
@@ -73,7 +73,7 @@ async fn bookmarks_come_every_interval_and_shortly_before_the_end() {
             };
             assert_eq!(event["type"], "BOOKMARK");
             assert_eq!(event["object"]["metadata"].get("annotations"), None);
-            // It vouches for everything up to now, also for what was written to other resources.
+            // It includes all changes up to now, also of other resources.
             assert_eq!(version(&event), written);
             assert!(version(&event) >= seen);
             seen = version(&event);
@@ -92,13 +92,13 @@ async fn bookmarks_come_every_interval_and_shortly_before_the_end() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn without_leave_there_are_no_bookmarks() {
+async fn bookmarks_are_only_sent_on_request() {
     let server = Server::start().await.expect("a server");
     let query = format!(
         "&timeoutSeconds=3600&resourceVersion={}",
         server.resource_version()
     );
-    let mut watched = Watched::open(&server, &query).await;
+    let mut watched = TimedWatch::open(&server, &query).await;
     assert_eq!(watched.next().await, (None, Duration::from_secs(60 * 60)));
 }
 
@@ -107,7 +107,7 @@ async fn a_watch_without_timeout_ends_after_half_an_hour_to_an_hour() {
     let server = Server::start().await.expect("a server");
     let mut ends = Vec::new();
     for _ in 0..20 {
-        let mut watched = Watched::open(
+        let mut watched = TimedWatch::open(
             &server,
             &format!("&resourceVersion={}", server.resource_version()),
         )
@@ -125,7 +125,7 @@ async fn a_watch_without_timeout_ends_after_half_an_hour_to_an_hour() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_version_ahead_is_waited_for_as_long_as_set() {
+async fn requests_wait_for_future_versions() {
     let server = Server::builder()
         .too_large_wait(Duration::from_secs(10 * 60))
         .start()
@@ -142,7 +142,7 @@ async fn a_version_ahead_is_waited_for_as_long_as_set() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_day_of_kubes_watcher_lists_once_and_misses_nothing() {
+async fn kubes_watcher_lists_once_per_day_and_misses_nothing() {
     for config in [
         watcher::Config::default(),
         watcher::Config::default().streaming_lists(),
@@ -181,22 +181,22 @@ async fn a_day_of_kubes_watcher_lists_once_and_misses_nothing() {
             .count();
         let watches = requests.iter().filter(|r| r.verb == Some(Verb::Watch)).count();
         assert_eq!(lists, 1, "{config:?}");
-        // kube asks for watches of 290 seconds.
+        // kube's watches have a timeout of 290 seconds.
         assert!((290..310).contains(&watches), "{watches} watches with {config:?}");
     }
 }
 
-/// As after a restored backup: the server has nothing to say about versions it does not have.
+/// Like after a restored backup, the server cannot send anything about future versions.
 #[tokio::test(start_paused = true)]
-async fn a_watch_from_the_future_is_silent_until_its_version_is_there() {
+async fn a_watch_of_a_future_version_is_silent_until_that_version() {
     let server = Server::start().await.expect("a server");
     let future = server.resource_version() + 100;
     let query = format!("&allowWatchBookmarks=true&timeoutSeconds=600&resourceVersion={future}");
-    let mut silent = Watched::open(&server, &query).await;
+    let mut silent = TimedWatch::open(&server, &query).await;
     let (event, at) = silent.next().await;
     assert_eq!((event, at.as_secs()), (None, 600), "not even a bookmark");
 
-    let mut watched = Watched::open(&server, &query).await;
+    let mut watched = TimedWatch::open(&server, &query).await;
     server.advance_resource_version(101);
     let (event, at) = watched.next().await;
     assert_eq!(version(&event.expect("a bookmark")), future + 1);

@@ -1,4 +1,4 @@
-//! Faults of any answer: refused, late, failing, cut, broken, of the wrong shape.
+//! Faults of all responses: dropped, delayed, failed, cut, invalid, of another kind.
 
 use std::time::Duration;
 
@@ -9,31 +9,31 @@ use kube_embedded::{Fault, On};
 use serde_json::{Value, json};
 use tokio::time::Instant;
 
-use crate::wire::{Answer, MAPS, Way, Wire, furnished, put, soon};
+use crate::wire::{Answer, MAPS, Transport, Wire, put, server_with_objects, soon};
 
 #[tokio::test]
-async fn drop_gives_no_answer() {
-    let server = furnished().await;
-    for way in Way::ALL {
+async fn drop_sends_no_response() {
+    let server = server_with_objects().await;
+    for transport in Transport::ALL {
         let rule = server.faults().add(On::list("configmaps").once(), Fault::Drop);
-        let mut wire = Wire::connect(&server, way).await;
+        let mut wire = Wire::connect(&server, transport).await;
         let refused = wire.send(Method::GET, MAPS, &[], "").await;
-        assert!(refused.is_err(), "{way:?}: {refused:?}");
+        assert!(refused.is_err(), "{transport:?}: {refused:?}");
         assert_eq!(rule.hits(), 1);
         let dropped = server.requests().pop().expect("a request");
         assert_eq!(
             (dropped.status, dropped.faults.clone()),
             (None, vec!["Drop".to_owned()])
         );
-        let mut again = Wire::connect(&server, way).await;
-        assert_eq!(again.get(MAPS).await.names(), ["a", "b", "c"], "{way:?}");
+        let mut again = Wire::connect(&server, transport).await;
+        assert_eq!(again.get(MAPS).await.names(), ["a", "b", "c"], "{transport:?}");
     }
 }
 
 #[tokio::test]
-async fn over_http2_drop_takes_its_stream_and_not_the_connection() {
-    let server = furnished().await;
-    let mut wire = Wire::connect(&server, Way::Https2).await;
+async fn over_http2_drop_resets_only_its_stream() {
+    let server = server_with_objects().await;
+    let mut wire = Wire::connect(&server, Transport::Https2).await;
     let mut watch = wire
         .watch(&crate::wire::watch_from(server.resource_version()))
         .await;
@@ -46,16 +46,16 @@ async fn over_http2_drop_takes_its_stream_and_not_the_connection() {
 }
 
 #[tokio::test]
-async fn failures_come_with_their_code_and_status() {
-    let server = furnished().await;
+async fn failures_have_their_code_and_status() {
+    let server = server_with_objects().await;
     let own = Fault::Fail {
         code: 418,
         reason: "Teapot",
         message: "short and stout".into(),
         retry_after: None,
     };
-    for way in Way::ALL {
-        let mut wire = Wire::connect(&server, way).await;
+    for transport in Transport::ALL {
+        let mut wire = Wire::connect(&server, transport).await;
         for (fault, code, reason, retry_after) in [
             (Fault::unauthorized(), 401, "Unauthorized", None),
             (Fault::forbidden(), 403, "Forbidden", None),
@@ -69,7 +69,7 @@ async fn failures_come_with_their_code_and_status() {
         ] {
             let rule = server.faults().add(On::resource("configmaps").once(), fault);
             let answer = wire.get(MAPS).await;
-            assert_eq!(answer.failure(), (code, reason.to_owned()), "{way:?}");
+            assert_eq!(answer.failure(), (code, reason.to_owned()), "{transport:?}");
             let header = answer
                 .headers
                 .get("retry-after")
@@ -87,25 +87,30 @@ async fn failures_come_with_their_code_and_status() {
 
 #[tokio::test]
 async fn a_failing_write_writes_nothing() {
-    let server = furnished().await;
+    let server = server_with_objects().await;
     let before = server.resource_version();
     server.faults().add(On::write("configmaps"), Fault::unavailable());
-    let mut wire = Wire::connect(&server, Way::Http1).await;
+    let mut wire = Wire::connect(&server, Transport::Http1).await;
     let object = json!({ "metadata": { "name": "d" } }).to_string();
-    assert_eq!(wire.ask(Method::POST, MAPS, object).await.code, 503);
-    assert_eq!(wire.ask(Method::DELETE, &format!("{MAPS}/a"), "").await.code, 503);
-    assert_eq!(wire.ask(Method::DELETE, MAPS, "").await.code, 503);
+    assert_eq!(wire.request_json(Method::POST, MAPS, object).await.code, 503);
+    assert_eq!(
+        wire.request_json(Method::DELETE, &format!("{MAPS}/a"), "")
+            .await
+            .code,
+        503
+    );
+    assert_eq!(wire.request_json(Method::DELETE, MAPS, "").await.code, 503);
     assert_eq!(wire.get(MAPS).await.names(), ["a", "b", "c"]);
     assert_eq!(server.resource_version(), before);
 }
 
 #[tokio::test]
-async fn a_version_is_too_large_whatever_was_asked() {
-    let server = furnished().await;
+async fn any_version_is_too_large() {
+    let server = server_with_objects().await;
     server
         .faults()
         .add(On::list("configmaps").once(), Fault::TooLargeVersion);
-    let mut wire = Wire::connect(&server, Way::Http2).await;
+    let mut wire = Wire::connect(&server, Transport::Http2).await;
     let answer = wire.get(MAPS).await;
     assert_eq!(answer.failure(), (504, "Timeout".into()));
     assert_eq!(
@@ -116,74 +121,78 @@ async fn a_version_is_too_large_whatever_was_asked() {
 }
 
 #[tokio::test]
-async fn an_answer_breaks_off_after_as_many_bytes_as_wanted() {
-    let server = furnished().await;
-    for way in Way::ALL {
-        let whole = Wire::connect(&server, way).await.get(MAPS).await;
+async fn a_response_is_cut_after_some_bytes() {
+    let server = server_with_objects().await;
+    for transport in Transport::ALL {
+        let whole = Wire::connect(&server, transport).await.get(MAPS).await;
         for limit in [1, 100, whole.bytes.len() - 1] {
             server
                 .faults()
                 .add(On::list("configmaps").once(), Fault::CutAfterBytes(limit));
-            let answer = Wire::connect(&server, way).await.get(MAPS).await;
-            assert!(!answer.whole, "{way:?} {limit}");
-            assert_eq!(answer.bytes, whole.bytes.slice(..limit), "{way:?} {limit}");
+            let answer = Wire::connect(&server, transport).await.get(MAPS).await;
+            assert!(!answer.whole, "{transport:?} {limit}");
+            assert_eq!(answer.bytes, whole.bytes.slice(..limit), "{transport:?} {limit}");
         }
         server.faults().add(
             On::list("configmaps").once(),
             Fault::CutAfterBytes(whole.bytes.len() + 1),
         );
         assert_eq!(
-            Wire::connect(&server, way).await.get(MAPS).await.json(),
+            Wire::connect(&server, transport).await.get(MAPS).await.json(),
             whole.json(),
-            "{way:?}"
+            "{transport:?}"
         );
     }
 }
 
 #[tokio::test]
-async fn an_answer_may_break_off_before_its_first_byte() {
-    let server = furnished().await;
-    for way in Way::ALL {
+async fn a_response_can_be_cut_before_its_first_byte() {
+    let server = server_with_objects().await;
+    for transport in Transport::ALL {
         server
             .faults()
             .add(On::list("configmaps").once(), Fault::CutAfterBytes(0));
-        let mut wire = Wire::connect(&server, way).await;
+        let mut wire = Wire::connect(&server, transport).await;
         let answer = Answer::read(wire.send(Method::GET, MAPS, &[], "").await.expect("a head")).await;
         assert_eq!(
             (answer.code, answer.whole, answer.bytes.len()),
             (200, false, 0),
-            "{way:?}"
+            "{transport:?}"
         );
     }
 }
 
 #[tokio::test]
-async fn a_long_answer_breaks_off_late() {
-    let server = furnished().await;
+async fn a_long_response_is_cut_near_its_end() {
+    let server = server_with_objects().await;
     for n in 0..40 {
         put(&server, &format!("long{n}"), &"x".repeat(100_000));
     }
-    for way in Way::ALL {
-        let whole = Wire::connect(&server, way).await.get(MAPS).await;
+    for transport in Transport::ALL {
+        let whole = Wire::connect(&server, transport).await.get(MAPS).await;
         let limit = 3_500_000;
         server
             .faults()
             .add(On::list("configmaps").once(), Fault::CutAfterBytes(limit));
-        let answer = Wire::connect(&server, way).await.get(MAPS).await;
-        assert_eq!((answer.whole, answer.bytes.len()), (false, limit), "{way:?}");
-        assert!(answer.bytes == whole.bytes.slice(..limit), "{way:?}");
+        let answer = Wire::connect(&server, transport).await.get(MAPS).await;
+        assert_eq!(
+            (answer.whole, answer.bytes.len()),
+            (false, limit),
+            "{transport:?}"
+        );
+        assert!(answer.bytes == whole.bytes.slice(..limit), "{transport:?}");
     }
 }
 
-/// Asks without a socket, so that time may be paused.
+/// Sends a request without a socket, so that time can be paused.
 async fn direct(client: &kube::Client, path: &str) -> http::Response<Body> {
     let request = Request::get(path).body(Body::empty()).expect("a request");
     client.send(request).await.expect("an answer")
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_delayed_request_is_not_looked_at_before_its_time() {
-    let server = furnished().await;
+async fn a_delayed_request_is_processed_after_its_delay() {
+    let server = server_with_objects().await;
     let client = server.direct_client();
     server.faults().add(
         On::list("configmaps").once(),
@@ -203,8 +212,8 @@ async fn a_delayed_request_is_not_looked_at_before_its_time() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_dripping_answer_comes_drop_by_drop() {
-    let server = furnished().await;
+async fn a_drip_sends_pieces_with_delays() {
+    let server = server_with_objects().await;
     let client = server.direct_client();
     let whole = direct(&client, MAPS)
         .await
@@ -232,8 +241,8 @@ async fn a_dripping_answer_comes_drop_by_drop() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_answer_without_a_socket_is_cut_as_well() {
-    let server = furnished().await;
+async fn responses_without_a_socket_are_cut() {
+    let server = server_with_objects().await;
     server
         .faults()
         .add(On::list("configmaps"), Fault::Drip(100, Duration::from_secs(60)));
@@ -244,17 +253,17 @@ async fn an_answer_without_a_socket_is_cut_as_well() {
 }
 
 #[tokio::test]
-async fn dripping_reaches_the_wire() {
-    let server = furnished().await;
-    for way in Way::ALL {
-        let mut wire = Wire::connect(&server, way).await;
+async fn pieces_of_a_drip_are_sent_separately() {
+    let server = server_with_objects().await;
+    for transport in Transport::ALL {
+        let mut wire = Wire::connect(&server, transport).await;
         let whole = wire.get(MAPS).await;
         server.faults().add(
             On::list("configmaps").once(),
             Fault::Drip(1000, Duration::from_millis(1)),
         );
         let dripped = wire.get(MAPS).await;
-        assert_eq!(dripped.json(), whole.json(), "{way:?}");
+        assert_eq!(dripped.json(), whole.json(), "{transport:?}");
         server.faults().add(
             On::list("configmaps").once(),
             Fault::Drip(7, Duration::from_millis(1)),
@@ -267,18 +276,18 @@ async fn dripping_reaches_the_wire() {
         assert_eq!(
             first.into_data().expect("data"),
             whole.bytes.slice(..7),
-            "{way:?}"
+            "{transport:?}"
         );
     }
 }
 
 #[tokio::test]
-async fn broken_json_cannot_be_read() {
-    let server = furnished().await;
+async fn broken_json_is_invalid() {
+    let server = server_with_objects().await;
     server
         .faults()
         .add(On::resource("configmaps").times(2), Fault::BrokenJson(0));
-    let mut wire = Wire::connect(&server, Way::Http1).await;
+    let mut wire = Wire::connect(&server, Transport::Http1).await;
     for path in [MAPS, "/api/v1/namespaces/default/configmaps/a"] {
         let answer = wire.get(path).await;
         assert_eq!((answer.code, answer.whole), (200, true));
@@ -291,15 +300,15 @@ async fn broken_json_cannot_be_read() {
 }
 
 #[tokio::test]
-async fn a_long_list_with_gzip_is_broken_as_well() {
-    let server = furnished().await;
+async fn broken_json_affects_long_lists_with_gzip() {
+    let server = server_with_objects().await;
     put(&server, "long", &"x".repeat(300_000));
     put(&server, "longer", &"x".repeat(300_000));
     for headers in [&[][..], &[("accept-encoding", "gzip")]] {
         server
             .faults()
             .add(On::list("configmaps").once(), Fault::BrokenJson(0));
-        let mut wire = Wire::connect(&server, Way::Http1).await;
+        let mut wire = Wire::connect(&server, Transport::Http1).await;
         let answer = Answer::read(
             wire.send(Method::GET, MAPS, headers, "")
                 .await
@@ -312,10 +321,10 @@ async fn a_long_list_with_gzip_is_broken_as_well() {
 }
 
 #[tokio::test]
-async fn objects_are_of_a_wrong_kind() {
-    let server = furnished().await;
+async fn objects_have_the_wrong_kind() {
+    let server = server_with_objects().await;
     server.faults().add(On::resource("configmaps"), Fault::WrongKind);
-    let mut wire = Wire::connect(&server, Way::Http1).await;
+    let mut wire = Wire::connect(&server, Transport::Http1).await;
     assert_eq!(wire.get(&format!("{MAPS}/a")).await.json()["kind"], "Wrong");
     let list = wire.get(MAPS).await.json();
     assert_eq!(list["kind"], "ConfigMapList");
@@ -331,9 +340,9 @@ async fn objects_are_of_a_wrong_kind() {
 
 #[tokio::test]
 async fn objects_have_no_metadata() {
-    let server = furnished().await;
+    let server = server_with_objects().await;
     server.faults().add(On::resource("configmaps"), Fault::NoMetadata);
-    let mut wire = Wire::connect(&server, Way::Http1).await;
+    let mut wire = Wire::connect(&server, Transport::Http1).await;
     assert_eq!(wire.get(&format!("{MAPS}/a")).await.json().get("metadata"), None);
     let list = wire.get(MAPS).await.json();
     assert!(
@@ -347,12 +356,12 @@ async fn objects_have_no_metadata() {
 }
 
 #[tokio::test]
-async fn a_table_comes_instead() {
-    let server = furnished().await;
+async fn a_table_replaces_the_objects() {
+    let server = server_with_objects().await;
     server
         .faults()
         .add(On::resource("configmaps"), Fault::UnwantedTable);
-    let mut wire = Wire::connect(&server, Way::Http1).await;
+    let mut wire = Wire::connect(&server, Transport::Http1).await;
     for path in [MAPS, "/api/v1/namespaces/default/configmaps/a"] {
         let table = wire.get(path).await.json();
         assert_eq!(
@@ -368,12 +377,12 @@ async fn a_table_comes_instead() {
 }
 
 #[tokio::test]
-async fn objects_are_too_large() {
-    let server = furnished().await;
+async fn objects_are_oversized() {
+    let server = server_with_objects().await;
     server
         .faults()
         .add(On::resource("configmaps"), Fault::Oversized(1_000_000));
-    let mut wire = Wire::connect(&server, Way::Http2).await;
+    let mut wire = Wire::connect(&server, Transport::Http2).await;
     assert!(wire.get(&format!("{MAPS}/a")).await.bytes.len() > 1_000_000);
     let list = wire.get(MAPS).await;
     assert_eq!(list.names(), ["a", "b", "c"]);
@@ -383,9 +392,9 @@ async fn objects_are_too_large() {
 }
 
 #[tokio::test]
-async fn a_list_is_of_yesterday() {
-    let server = furnished().await;
-    let mut wire = Wire::connect(&server, Way::Http1).await;
+async fn a_list_is_stale() {
+    let server = server_with_objects().await;
+    let mut wire = Wire::connect(&server, Transport::Http1).await;
     let before = wire.get(MAPS).await;
     put(&server, "d", "1");
     put(&server, "a", "2");
@@ -402,9 +411,9 @@ async fn a_list_is_of_yesterday() {
 }
 
 #[tokio::test]
-async fn compaction_comes_before_the_request() {
-    let server = furnished().await;
-    let mut wire = Wire::connect(&server, Way::Http1).await;
+async fn compaction_precedes_the_request() {
+    let server = server_with_objects().await;
+    let mut wire = Wire::connect(&server, Transport::Http1).await;
     let page = wire.get(&format!("{MAPS}?limit=1")).await.json();
     let token = page["metadata"]["continue"].as_str().expect("a token").to_owned();
     put(&server, "d", "1");
@@ -422,8 +431,8 @@ async fn compaction_comes_before_the_request() {
 }
 
 #[tokio::test]
-async fn several_faults_meet_in_one_request() {
-    let server = furnished().await;
+async fn a_request_can_have_several_faults() {
+    let server = server_with_objects().await;
     server
         .faults()
         .add(On::any(), Fault::Delay(Duration::from_millis(1)));
@@ -431,7 +440,7 @@ async fn several_faults_meet_in_one_request() {
     server
         .faults()
         .add(On::resource("configmaps"), Fault::CutAfterBytes(50));
-    let mut wire = Wire::connect(&server, Way::Http1).await;
+    let mut wire = Wire::connect(&server, Transport::Http1).await;
     let answer = wire.get(MAPS).await;
     assert_eq!((answer.whole, answer.bytes.len()), (false, 50));
     let seen = server.requests().pop().expect("a request");
@@ -439,35 +448,35 @@ async fn several_faults_meet_in_one_request() {
 }
 
 #[tokio::test]
-async fn a_request_without_an_answer_ends_only_with_its_connection() {
-    let server = furnished().await;
-    for way in Way::ALL {
+async fn a_request_without_response_ends_with_its_connection() {
+    let server = server_with_objects().await;
+    for transport in Transport::ALL {
         let rule = server
             .faults()
             .add(On::watch("configmaps").once(), Fault::NoAnswer);
-        let mut wire = Wire::connect(&server, way).await;
+        let mut wire = Wire::connect(&server, transport).await;
         let path = crate::wire::watch_from(server.resource_version());
         let mut request = Box::pin(wire.send(Method::GET, &path, &[], ""));
         let arrived = server.wait_for_request(|request| request.faults == ["NoAnswer"]);
         tokio::select! {
             biased;
-            answer = &mut request => panic!("{way:?}: {answer:?}"),
+            answer = &mut request => panic!("{transport:?}: {answer:?}"),
             () = async { soon(arrived).await; } => {}
         }
-        // Everything else is still answered.
-        let mut other = Wire::connect(&server, way).await;
-        assert_eq!(other.get(MAPS).await.names(), ["a", "b", "c"], "{way:?}");
-        assert!(futures::poll!(&mut request).is_pending(), "{way:?}");
+        // Other requests still get a response.
+        let mut other = Wire::connect(&server, transport).await;
+        assert_eq!(other.get(MAPS).await.names(), ["a", "b", "c"], "{transport:?}");
+        assert!(futures::poll!(&mut request).is_pending(), "{transport:?}");
         assert_eq!(rule.hits(), 1);
         server.cut_connections();
-        assert!(soon(request).await.is_err(), "{way:?}");
+        assert!(soon(request).await.is_err(), "{transport:?}");
         server.forget_requests();
     }
 }
 
 #[tokio::test]
-async fn a_list_and_a_watch_show_the_objects_of_another_namespace() {
-    let server = furnished().await;
+async fn lists_and_watches_contain_objects_of_another_namespace() {
+    let server = server_with_objects().await;
     let elsewhere = json!({
         "apiVersion": "v1", "kind": "ConfigMap",
         "metadata": { "name": "elsewhere", "namespace": "kube-system" },
@@ -476,7 +485,7 @@ async fn a_list_and_a_watch_show_the_objects_of_another_namespace() {
     server.load([elsewhere]).expect("an object");
     let fault = Fault::OtherNamespace("kube-system".into());
     let rule = server.faults().add(On::list_or_watch("configmaps"), fault);
-    let mut wire = Wire::connect(&server, Way::Http1).await;
+    let mut wire = Wire::connect(&server, Transport::Http1).await;
     let list = wire.get(MAPS).await;
     assert_eq!(list.names(), ["elsewhere"]);
     assert_eq!(list.json()["items"][0]["metadata"]["namespace"], "kube-system");
@@ -488,13 +497,13 @@ async fn a_list_and_a_watch_show_the_objects_of_another_namespace() {
     rule.end();
 }
 
-/// No client could notice the fault in these.
+/// Clients could not detect the fault in these requests.
 #[tokio::test]
-async fn an_empty_list_of_another_namespace_is_not_shown() {
-    let server = furnished().await;
+async fn an_empty_list_of_another_namespace_is_not_sent() {
+    let server = server_with_objects().await;
     let fault = Fault::OtherNamespace("kube-system".into());
     let rule = server.faults().add(On::list_or_watch("configmaps"), fault);
-    let mut wire = Wire::connect(&server, Way::Http1).await;
+    let mut wire = Wire::connect(&server, Transport::Http1).await;
     assert_eq!(wire.get(MAPS).await.names(), ["a", "b", "c"]);
     let mut events = wire.watch(crate::wire::STREAMING_LIST).await;
     for expected in ["ADDED a", "ADDED b", "ADDED c"] {
@@ -505,7 +514,7 @@ async fn an_empty_list_of_another_namespace_is_not_shown() {
 
 #[tokio::test]
 async fn loading_a_custom_resource_again_replaces_it() {
-    let server = furnished().await;
+    let server = server_with_objects().await;
     let definition = json!({
         "apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",
         "metadata": { "name": "widgets.example.com" },
@@ -532,7 +541,7 @@ async fn loading_a_custom_resource_again_replaces_it() {
 
 #[tokio::test]
 async fn an_object_can_be_read_without_a_client() {
-    let server = furnished().await;
+    let server = server_with_objects().await;
     let object = server
         .object("configmaps", Some("default"), "a")
         .expect("an object");

@@ -1,30 +1,33 @@
-//! What a user does to the whole server: down, cut, compacted, restored, advanced.
+//! Outages of the whole server: down, cut connections, compaction, restored backups.
 
 use http::Method;
 use kube_embedded::Server;
 use serde_json::json;
 use tokio::net::TcpStream;
 
-use crate::wire::{MAPS, Next, STREAMING_LIST, Way, Wire, furnished, put, soon, watch_from};
+use crate::wire::{MAPS, Next, STREAMING_LIST, Transport, Wire, put, server_with_objects, soon, watch_from};
 
 #[tokio::test]
-async fn down_means_connections_are_refused_until_it_comes_back() {
-    let server = furnished().await;
-    for way in Way::ALL {
-        let mut wire = Wire::connect(&server, way).await;
+async fn connections_are_refused_until_a_restart() {
+    let server = server_with_objects().await;
+    for transport in Transport::ALL {
+        let mut wire = Wire::connect(&server, transport).await;
         let mut events = wire.watch(&watch_from(server.resource_version())).await;
         server.go_down().await;
-        assert_eq!(events.next().await, Next::Broken("".into()), "{way:?}");
-        assert!(wire.send(Method::GET, MAPS, &[], "").await.is_err(), "{way:?}");
+        assert_eq!(events.next().await, Next::Broken("".into()), "{transport:?}");
+        assert!(
+            wire.send(Method::GET, MAPS, &[], "").await.is_err(),
+            "{transport:?}"
+        );
         let refused = TcpStream::connect(server.address())
             .await
             .expect_err("no connection");
         assert_eq!(refused.kind(), std::io::ErrorKind::ConnectionRefused);
         let direct = server.direct_client().apiserver_version().await;
         assert!(direct.is_err(), "{direct:?}");
-        server.come_back().await.expect("the same port");
+        server.restart().await.expect("the same port");
         assert_eq!(
-            Wire::connect(&server, way).await.get(MAPS).await.names(),
+            Wire::connect(&server, transport).await.get(MAPS).await.names(),
             ["a", "b", "c"]
         );
         server
@@ -33,38 +36,45 @@ async fn down_means_connections_are_refused_until_it_comes_back() {
             .await
             .expect("a version");
     }
-    server.come_back().await.expect("no harm in coming back twice");
+    server.restart().await.expect("a restart of a running server");
     server.go_down().await;
     server.go_down().await;
-    server.come_back().await.expect("the same port");
-    Wire::connect(&server, Way::Http1).await.get(MAPS).await.json();
+    server.restart().await.expect("the same port");
+    Wire::connect(&server, Transport::Http1)
+        .await
+        .get(MAPS)
+        .await
+        .json();
 }
 
 #[tokio::test]
-async fn cut_connections_break_and_new_ones_come() {
-    let server = furnished().await;
-    for way in Way::ALL {
-        let mut wire = Wire::connect(&server, way).await;
+async fn connections_are_cut_and_new_ones_accepted() {
+    let server = server_with_objects().await;
+    for transport in Transport::ALL {
+        let mut wire = Wire::connect(&server, transport).await;
         let mut events = wire.watch(STREAMING_LIST).await;
         while events.expect().await != "BOOKMARK end" {}
         server.cut_connections();
-        assert_eq!(events.next().await, Next::Broken("".into()), "{way:?}");
-        assert!(wire.send(Method::GET, MAPS, &[], "").await.is_err(), "{way:?}");
-        Wire::connect(&server, way).await.get(MAPS).await.json();
+        assert_eq!(events.next().await, Next::Broken("".into()), "{transport:?}");
+        assert!(
+            wire.send(Method::GET, MAPS, &[], "").await.is_err(),
+            "{transport:?}"
+        );
+        Wire::connect(&server, transport).await.get(MAPS).await.json();
     }
 }
 
 #[tokio::test]
-async fn compaction_answers_410_to_what_is_from_before() {
-    let server = furnished().await;
-    let mut wire = Wire::connect(&server, Way::Http2).await;
+async fn earlier_versions_get_410_after_compaction() {
+    let server = server_with_objects().await;
+    let mut wire = Wire::connect(&server, Transport::Http2).await;
     let from = server.resource_version();
     put(&server, "d", "1");
     server.compact_history();
     assert_eq!(wire.watch(&watch_from(from)).await.rest().await, ["ERROR 410"]);
     let exact = format!("{MAPS}?resourceVersion={from}&resourceVersionMatch=Exact");
     assert_eq!(wire.get(&exact).await.failure(), (410, "Expired".into()));
-    // A resource that nothing was ever written to has forgotten as much as the others.
+    // The history of a resource without objects is compacted, too.
     let leases =
         format!("/apis/coordination.k8s.io/v1/leases?watch=1&timeoutSeconds=600&resourceVersion={from}");
     assert_eq!(wire.watch(&leases).await.rest().await, ["ERROR 410"]);
@@ -75,13 +85,13 @@ async fn compaction_answers_410_to_what_is_from_before() {
 }
 
 #[tokio::test]
-async fn compaction_leaves_open_watches_alone() {
-    let server = furnished().await;
-    let mut wire = Wire::connect(&server, Way::Http2).await;
+async fn compaction_does_not_affect_open_watches() {
+    let server = server_with_objects().await;
+    let mut wire = Wire::connect(&server, Transport::Http2).await;
     let mut events = wire.watch(&watch_from(server.resource_version())).await;
     put(&server, "d", "1");
     assert_eq!(events.expect().await, "ADDED d");
-    // The version moves on without this watch having anything to look at.
+    // The version increases without a change for this watch.
     server.advance_resource_version(10);
     server.compact_history();
     put(&server, "e", "1");
@@ -89,45 +99,49 @@ async fn compaction_leaves_open_watches_alone() {
 }
 
 #[tokio::test]
-async fn a_backup_brings_objects_and_versions_back() {
-    let server = furnished().await;
-    let mut wire = Wire::connect(&server, Way::Http1).await;
+async fn a_backup_restores_objects_and_versions() {
+    let server = server_with_objects().await;
+    let mut wire = Wire::connect(&server, Transport::Http1).await;
     let before = wire.get(MAPS).await;
     let backup = server.backup();
     put(&server, "a", "2");
     put(&server, "d", "1");
     server.load([crd()]).expect("a definition");
-    wire.ask(Method::DELETE, &format!("{MAPS}/b"), "").await;
+    wire.request_json(Method::DELETE, &format!("{MAPS}/b"), "").await;
     let after = wire.get(MAPS).await;
     assert!(after.version() > before.version());
     let mut events = wire.watch(&watch_from(after.version())).await;
     server.restore(&backup);
     assert_eq!(events.next().await, Next::Broken("".into()));
-    let mut wire = Wire::connect(&server, Way::Http1).await;
+    let mut wire = Wire::connect(&server, Transport::Http1).await;
     assert_eq!(wire.get(MAPS).await.json(), before.json());
     assert_eq!(server.resource_version(), before.version());
     assert_eq!(wire.get("/apis/example.com/v1/things").await.code, 404);
-    // Versions are given out again, to other changes.
+    // Versions are reused for other changes.
     put(&server, "z", "1");
     assert_eq!(wire.get(MAPS).await.version(), before.version() + 1);
-    // What was before the backup is forgotten; what comes after is followed.
+    // The history before the backup is lost; later changes are sent.
     assert_eq!(
         wire.watch(&watch_from(before.version() - 1)).await.rest().await,
         ["ERROR 410"]
     );
-    let mut wire = Wire::connect(&server, Way::Http1).await;
+    let mut wire = Wire::connect(&server, Transport::Http1).await;
     let mut events = wire.watch(&watch_from(before.version())).await;
     assert_eq!(events.expect().await, "ADDED z");
-    // A version from the lost time is ahead of the server.
-    let mut wire = Wire::connect(&server, Way::Http1).await;
+    // Versions after the backup are in the future.
+    let mut wire = Wire::connect(&server, Transport::Http1).await;
     let ahead = wire
         .get(&format!("{MAPS}?resourceVersion={}", after.version()))
         .await;
     assert_eq!(ahead.failure(), (504, "Timeout".into()));
-    // The same backup serves again.
+    // A backup can be restored again.
     server.restore(&backup);
     assert_eq!(
-        Wire::connect(&server, Way::Http1).await.get(MAPS).await.json(),
+        Wire::connect(&server, Transport::Http1)
+            .await
+            .get(MAPS)
+            .await
+            .json(),
         before.json()
     );
 }
@@ -150,9 +164,9 @@ fn crd() -> serde_json::Value {
 }
 
 #[tokio::test]
-async fn the_version_moves_on_without_a_write() {
-    let server = furnished().await;
-    let mut wire = Wire::connect(&server, Way::Http1).await;
+async fn the_version_can_be_advanced_without_a_write() {
+    let server = server_with_objects().await;
+    let mut wire = Wire::connect(&server, Transport::Http1).await;
     let before = wire.get(MAPS).await;
     let ahead = format!(
         "{MAPS}?resourceVersion={}&resourceVersionMatch=NotOlderThan",
@@ -175,7 +189,7 @@ async fn the_version_moves_on_without_a_write() {
 
 #[tokio::test]
 async fn loaded_objects_are_counted() {
-    let server: Server = furnished().await;
+    let server: Server = server_with_objects().await;
     assert_eq!(
         (server.count("configmaps"), server.count("deployments.apps")),
         (3, 0)

@@ -1,4 +1,4 @@
-//! Servers beside each other, their ports, their connections and their end.
+//! Several servers in one process, ports, connections, and stopping.
 
 use std::io;
 use std::net::TcpListener;
@@ -11,20 +11,20 @@ use tokio::io::AsyncReadExt as _;
 use tokio::net::TcpStream;
 use tokio::runtime::Handle;
 
-use crate::wire::{MAPS, Next, STREAMING_LIST, Way, Wire, furnished, put, soon, watch_from};
+use crate::wire::{MAPS, Next, STREAMING_LIST, Transport, Wire, put, server_with_objects, soon, watch_from};
 
 #[tokio::test]
-async fn servers_beside_each_other_know_nothing_of_each_other() {
+async fn servers_are_independent() {
     let servers = [
-        furnished().await,
-        furnished().await,
+        server_with_objects().await,
+        server_with_objects().await,
         Server::start().await.expect("a server"),
     ];
     put(&servers[0], "only-here", "1");
     servers[1].faults().add(On::any(), Fault::unavailable());
     let mut seen = Vec::new();
     for server in &servers {
-        let answer = Wire::connect(server, Way::Https1).await.get(MAPS).await;
+        let answer = Wire::connect(server, Transport::Https1).await.get(MAPS).await;
         seen.push(answer.json()["items"].as_array().map(Vec::len));
         assert_eq!(server.requests().len(), 1);
     }
@@ -32,22 +32,26 @@ async fn servers_beside_each_other_know_nothing_of_each_other() {
     let [first, second, third] = servers;
     soon(first.stop()).await;
     drop(second);
-    Wire::connect(&third, Way::Https2).await.get(MAPS).await.json();
+    Wire::connect(&third, Transport::Https2)
+        .await
+        .get(MAPS)
+        .await
+        .json();
 }
 
 #[tokio::test]
 async fn many_watches_share_one_connection() {
     let server = Server::builder().streams_per_connection(1000).start().await;
     let server = server.expect("a server");
-    for way in [Way::Http2, Way::Https2] {
+    for transport in [Transport::Http2, Transport::Https2] {
         let before = server.connections();
-        let mut wire = Wire::connect(&server, way).await;
+        let mut wire = Wire::connect(&server, transport).await;
         let from = server.resource_version();
         let mut watches = Vec::new();
         for _ in 0..500 {
             watches.push(wire.watch(&watch_from(from)).await);
         }
-        let name = format!("{way:?}").to_lowercase();
+        let name = format!("{transport:?}").to_lowercase();
         put(&server, &name, "1");
         for events in &mut watches {
             assert_eq!(events.expect().await, format!("ADDED {name}"));
@@ -59,7 +63,7 @@ async fn many_watches_share_one_connection() {
             .filter(|r| r.connection == before + 1)
             .count();
         assert_eq!(watched, 500);
-        // And a request beside them is not kept waiting.
+        // Another request does not have to wait.
         wire.get(MAPS).await.json();
         server.cut_connections();
         for events in &mut watches {
@@ -68,8 +72,8 @@ async fn many_watches_share_one_connection() {
     }
 }
 
-/// Waits until this many tasks are alive, which has to happen without anybody's doing.
-async fn until_tasks(count: usize) {
+/// Waits until at most this many tasks exist.
+async fn wait_for_task_count(count: usize) {
     soon(async {
         while Handle::current().metrics().num_alive_tasks() > count {
             tokio::task::yield_now().await;
@@ -81,28 +85,28 @@ async fn until_tasks(count: usize) {
 #[tokio::test]
 async fn stop_ends_watches_tasks_and_frees_the_port() {
     let before = Handle::current().metrics().num_alive_tasks();
-    let server = furnished().await;
+    let server = server_with_objects().await;
     let address = server.address();
     let mut open = Vec::new();
-    for way in Way::ALL {
-        let mut wire = Wire::connect(&server, way).await;
+    for transport in Transport::ALL {
+        let mut wire = Wire::connect(&server, transport).await;
         let mut events = wire.watch(STREAMING_LIST).await;
         while events.expect().await != "BOOKMARK end" {}
         open.push((wire, events));
     }
-    // One that is silent, one that waits, one that said nothing yet and one in the middle of its handshake.
+    // A silent watch, a waiting request, a connection without data, and one during its handshake.
     server
         .faults()
         .add(On::watch("configmaps"), Fault::SilenceAfterEvents(0));
     server
         .faults()
         .add(On::list("configmaps"), Fault::Delay(Duration::from_secs(60 * 60)));
-    for way in Way::ALL {
-        let mut wire = Wire::connect(&server, way).await;
+    for transport in Transport::ALL {
+        let mut wire = Wire::connect(&server, transport).await;
         let events = wire.watch(STREAMING_LIST).await;
         open.push((wire, events));
     }
-    let mut waiting = Wire::connect(&server, Way::Http2).await;
+    let mut waiting = Wire::connect(&server, Transport::Http2).await;
     let waiting = tokio::spawn(async move { waiting.send(Method::GET, MAPS, &[], "").await.is_err() });
     server
         .wait_for_request(|r| r.faults.iter().any(|f| f.starts_with("Delay")))
@@ -122,10 +126,10 @@ async fn stop_ends_watches_tasks_and_frees_the_port() {
         "a request in flight is broken off"
     );
     drop((open, mute, handshaking, listener));
-    until_tasks(before).await;
+    wait_for_task_count(before).await;
 }
 
-/// Lets every task that is ready run once. Unlike tokio's yielding, which lets the new ones run as well.
+/// Runs every ready task once. Tokio's `yield_now` would also run new tasks.
 async fn step() {
     let mut stepped = false;
     std::future::poll_fn(|cx| {
@@ -143,7 +147,7 @@ async fn step() {
 async fn a_connection_is_cut_before_its_task_has_run() {
     let server = Server::start().await.expect("a server");
     let mut socket = TcpStream::connect(server.address()).await.expect("a connection");
-    // In a task of its own, which takes its turn among the others.
+    // In a separate task, which is scheduled among the others.
     let cutting = tokio::spawn(async move {
         while server.connections() == 0 {
             step().await;
@@ -158,7 +162,7 @@ async fn a_connection_is_cut_before_its_task_has_run() {
 }
 
 #[tokio::test]
-async fn stop_at_once_after_a_connection_does_not_hang() {
+async fn stop_directly_after_a_connection_does_not_hang() {
     for _ in 0..50 {
         let server = Server::start().await.expect("a server");
         let sockets = [
@@ -172,23 +176,23 @@ async fn stop_at_once_after_a_connection_does_not_hang() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn stop_does_not_hang_when_connections_come_at_the_same_time() {
+async fn stop_does_not_hang_during_new_connections() {
     for _ in 0..50 {
         let server = Server::start().await.expect("a server");
         let address = server.address();
-        let knocking = tokio::spawn(async move { while TcpStream::connect(address).await.is_ok() {} });
+        let connecting = tokio::spawn(async move { while TcpStream::connect(address).await.is_ok() {} });
         tokio::task::yield_now().await;
         soon(server.stop()).await;
-        soon(knocking).await.expect("no panic");
+        soon(connecting).await.expect("no panic");
     }
 }
 
 #[tokio::test]
-async fn a_dropped_server_ends_as_well() {
+async fn a_dropped_server_stops() {
     let before = Handle::current().metrics().num_alive_tasks();
-    let server = furnished().await;
+    let server = server_with_objects().await;
     let address = server.address();
-    let mut wire = Wire::connect(&server, Way::Https2).await;
+    let mut wire = Wire::connect(&server, Transport::Https2).await;
     let mut events = wire.watch(STREAMING_LIST).await;
     while events.expect().await != "BOOKMARK end" {}
     let direct = server.direct_client();
@@ -196,12 +200,12 @@ async fn a_dropped_server_ends_as_well() {
     assert_eq!(events.next().await, Next::Broken("".into()));
     assert!(direct.apiserver_version().await.is_err());
     drop((wire, events, direct));
-    until_tasks(before).await;
+    wait_for_task_count(before).await;
     TcpListener::bind(address).expect("the port is free");
 }
 
 #[tokio::test]
-async fn a_server_listens_where_it_is_told_to() {
+async fn a_server_listens_on_the_requested_port() {
     let free = TcpListener::bind(("127.0.0.1", 0))
         .and_then(|l| l.local_addr())
         .expect("a free port");
@@ -226,22 +230,30 @@ async fn a_server_listens_where_it_is_told_to() {
         .start()
         .await
         .expect("the port again");
-    Wire::connect(&again, Way::Https1).await.get(MAPS).await.json();
+    Wire::connect(&again, Transport::Https1)
+        .await
+        .get(MAPS)
+        .await
+        .json();
 }
 
 #[tokio::test]
-async fn a_port_taken_while_down_is_an_error_and_not_the_end() {
-    let server = furnished().await;
+async fn a_restart_on_a_used_port_is_an_error_and_can_be_repeated() {
+    let server = server_with_objects().await;
     server.go_down().await;
     let taken = TcpListener::bind(server.address()).expect("the port is free");
-    match server.come_back().await {
+    match server.restart().await {
         Err(Error::Listen { source, .. }) => assert_eq!(source.kind(), io::ErrorKind::AddrInUse),
         other => panic!("{other:?}"),
     }
     drop(taken);
-    server.come_back().await.expect("the port again");
+    server.restart().await.expect("the port again");
     assert_eq!(
-        Wire::connect(&server, Way::Http1).await.get(MAPS).await.names(),
+        Wire::connect(&server, Transport::Http1)
+            .await
+            .get(MAPS)
+            .await
+            .names(),
         ["a", "b", "c"]
     );
 }

@@ -1,4 +1,4 @@
-//! What the server adds to a definition, and what it warns about.
+//! Defaults of definitions, and warnings about them.
 
 use std::collections::BTreeSet;
 
@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use super::super::formats;
 use super::super::structure::Schema;
 
-/// Fills in what a definition leaves open.
+/// Sets the defaults of a definition.
 pub(crate) fn default_crd(crd: &mut Value) {
     let Some(spec) = crd.get_mut("spec").filter(|spec| spec.is_object()) else {
         return;
@@ -44,7 +44,7 @@ pub(crate) fn default_crd(crd: &mut Value) {
     default("listKind", format!("{kind}List"));
 }
 
-/// Formats in the schemas of a definition that the server ignores: each is worth a warning, `unrecognized format "x"`.
+/// Returns the formats in a definition that the server ignores, for warnings like `unrecognized format "x"`.
 pub(crate) fn unrecognized_formats(crd: &Value) -> Vec<String> {
     let mut found = BTreeSet::new();
     for version in crd["spec"]["versions"].as_array().into_iter().flatten() {

@@ -1,38 +1,38 @@
-//! Which part of a kind belongs to which resource, and what moves its generation.
+//! The strategies of kinds: which subresources write which parts, and when generations are incremented.
 
 /// How a kind is divided between its main resource and its status.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[allow(clippy::struct_excessive_bools, reason = "each is a fact of its own")]
-pub(crate) struct Shape {
-    /// The status belongs to the status subresource.
+#[allow(clippy::struct_excessive_bools, reason = "each is a separate property")]
+pub(crate) struct Strategy {
+    /// Only the status subresource writes the status.
     pub(crate) status: bool,
-    /// New objects have generation 1, and it moves with what the kind's controller acts on.
+    /// How the generation is set.
     pub(crate) generation: Generation,
-    /// Labels and annotations that come with a status are kept.
+    /// Updates of the status keep labels and annotations.
     pub(crate) metadata_with_status: bool,
-    /// An update need not say which version it replaces.
+    /// An update does not need a resource version.
     pub(crate) unconditional_update: bool,
-    /// An update of what does not exist creates it.
+    /// An update of a missing object creates it.
     pub(crate) create_on_update: bool,
 }
 
-/// What moves a kind's generation.
+/// How a kind's generation is set.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Generation {
-    /// The kind does not use it: a client's value stays.
+    /// Not set by the server.
     Unused,
-    /// New objects start at 1, nothing moves it.
+    /// Always 1.
     Fixed,
-    /// Starts at 1, moves with the spec.
+    /// Starts at 1, incremented with the spec.
     Spec,
-    /// Starts unset, moves with the spec.
+    /// Starts unset, incremented with the spec.
     SpecFromZero,
-    /// Starts at 1, moves with anything but metadata and status.
+    /// Starts at 1, incremented with anything but metadata and status.
     Content,
 }
 
-/// The shape of a built-in kind.
-pub(crate) fn shape(group: &str, kind: &str) -> Shape {
+/// Returns the strategy of a built-in kind.
+pub(crate) fn strategy(group: &str, kind: &str) -> Strategy {
     use Generation::{Content, Fixed, Spec, SpecFromZero, Unused};
     let (status, generation) = match (group, kind) {
         ("", "Pod" | "ReplicationController")
@@ -83,7 +83,7 @@ pub(crate) fn shape(group: &str, kind: &str) -> Shape {
             | ("certificates.k8s.io", "PodCertificateRequest")
             | ("networking.k8s.io", "ServiceCIDR")
     );
-    Shape {
+    Strategy {
         status,
         generation,
         metadata_with_status,
@@ -99,7 +99,7 @@ pub(crate) fn shape(group: &str, kind: &str) -> Shape {
     }
 }
 
-/// An update has to name the version it replaces.
+/// Returns whether an update requires a resource version.
 fn needs_version(group: &str, kind: &str) -> bool {
     match (group, kind) {
         ("certificates.k8s.io", kind) => kind != "CertificateSigningRequest",

@@ -1,4 +1,4 @@
-//! The ways a client comes to the server.
+//! The clients of a server.
 
 use std::collections::BTreeMap;
 use std::pin::pin;
@@ -13,7 +13,7 @@ use kube::{Client, Config, ResourceExt as _};
 use kube_embedded::{Fault, On, Server};
 use serde_json::json;
 
-/// A client over HTTPS that shows every failure instead of trying again.
+/// Returns a client over HTTPS that does not retry.
 fn https(server: &Server) -> Client {
     let mut config = server.client_config();
     config.default_retry = false;
@@ -26,7 +26,7 @@ fn http(server: &Server) -> Client {
     Client::try_from(config).expect("a client")
 }
 
-/// Clients over HTTPS, over HTTP, and without a socket.
+/// Returns clients over HTTPS, over HTTP, and without a socket.
 pub(crate) fn clients(server: &Server) -> [(&'static str, Client); 3] {
     [
         ("https", https(server)),
@@ -47,7 +47,7 @@ pub(crate) fn config_map(name: &str, value: &str) -> ConfigMap {
 }
 
 #[tokio::test]
-async fn every_way_leads_to_the_same_objects() -> Result<(), kube::Error> {
+async fn all_clients_get_the_same_objects() -> Result<(), kube::Error> {
     let server = Server::start().await.expect("a server");
     for (way, client) in clients(&server) {
         let api: Api<ConfigMap> = Api::default_namespaced(client);
@@ -79,7 +79,7 @@ async fn every_way_leads_to_the_same_objects() -> Result<(), kube::Error> {
 }
 
 #[tokio::test]
-async fn a_kubeconfig_leads_there_as_well() {
+async fn a_kubeconfig_connects_to_the_server() {
     let server = Server::start().await.expect("a server");
     let kubeconfig = Kubeconfig::from_yaml(&server.kubeconfig()).expect("a kubeconfig");
     let config = Config::from_custom_kubeconfig(kubeconfig, &KubeConfigOptions::default())
@@ -94,18 +94,20 @@ async fn a_kubeconfig_leads_there_as_well() {
 }
 
 #[tokio::test]
-async fn the_usual_client_tries_again_behind_its_users_back() {
+async fn the_default_client_retries() {
     let server = Server::start().await.expect("a server");
     let rule = server
         .faults()
         .add(On::list("configmaps").times(2), Fault::too_many_requests(0));
     let api: Api<ConfigMap> = Api::default_namespaced(server.client().expect("a client"));
-    api.list(&ListParams::default()).await.expect("a list in the end");
+    api.list(&ListParams::default())
+        .await
+        .expect("a list after retries");
     assert_eq!((rule.hits(), server.requests().len()), (2, 3));
 }
 
 #[tokio::test]
-async fn failures_are_kubes_errors() {
+async fn failures_are_errors_of_kube() {
     let server = Server::start().await.expect("a server");
     for (way, client) in clients(&server) {
         let api: Api<ConfigMap> = Api::default_namespaced(client);
