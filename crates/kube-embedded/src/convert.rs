@@ -15,8 +15,9 @@ use serde_json::{Map, Value, json};
 use crate::api::Resource;
 use crate::store::Stored;
 
-/// Converts an object from the version of `resource` to the storage version. Also returns the hash of the schema by which
-/// it is pruned and defaulted, or 0 if that is unknown.
+/// Converts an object from the version of `resource` to the storage version.
+///
+/// Also returns the hash of the schema by which the object is pruned and defaulted, or 0 if that is unknown.
 pub(crate) fn to_stored(mut object: Value, resource: &Resource) -> (Value, u64) {
     if !resource.is_stored_version() {
         object = convert(object, &resource.api_version(), &resource.stored_as);

@@ -53,7 +53,8 @@
 //! # Out of scope
 //!
 //! - **Nodes**: pods are neither scheduled nor run. The only controllers are garbage collection, namespace deletion, the status
-//!   of custom resource definitions and, with RBAC, the aggregation of cluster roles. Namespaces get no service account.
+//!   of custom resource definitions and of admission policies and, with RBAC, the aggregation of cluster roles. Namespaces get
+//!   no service account.
 //! - **Other admission**: webhooks, mutating admission policies, conversion webhooks and quotas are stored without effect. So
 //!   are priority, runtime, storage and ingress classes, LimitRanges, and the levels of pod security.
 //! - **Client certificates** do not authenticate. Without [`Authorization::Rbac`], all users may do everything.

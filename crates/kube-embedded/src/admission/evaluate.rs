@@ -144,7 +144,7 @@ impl Policy {
         }
     }
 
-    /// Evaluates the match conditions. One that is false makes up for errors of the others.
+    /// Evaluates the match conditions. A condition that is false overrides errors of the others.
     fn is_about(&self, variables: &Variables<'_>) -> Result<bool, String> {
         // The server does not give the namespace to match conditions.
         let variables = variables.named(&Value::Null);

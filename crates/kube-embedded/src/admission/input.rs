@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value as Json};
 
-use super::matching::Matched;
+use super::matching::ResourceMatch;
 use super::request::Request;
 use crate::api::Resource;
 use crate::cel::Value;
@@ -24,7 +24,7 @@ pub(super) struct Inputs {
 }
 
 impl Inputs {
-    pub(super) fn of(&mut self, request: &Request<'_>, Matched(resource): &Matched) -> &Input {
+    pub(super) fn of(&mut self, request: &Request<'_>, ResourceMatch(resource): &ResourceMatch) -> &Input {
         let known = self.inputs.iter().position(|(of, _)| Arc::ptr_eq(of, resource));
         let at = known.unwrap_or_else(|| {
             let input = Input::new(request, resource);

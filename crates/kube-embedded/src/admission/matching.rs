@@ -36,7 +36,7 @@ struct Rule {
 
 /// The resource that a rule matched: that of the request, or another version of it.
 #[derive(Debug, Clone)]
-pub(super) struct Matched(pub(super) Arc<Resource>);
+pub(super) struct ResourceMatch(pub(super) Arc<Resource>);
 
 /// The labels of an object.
 struct ObjectLabels<'a>(&'a Json);
@@ -63,7 +63,11 @@ impl MatchResources {
     ///
     /// # Errors
     /// If the namespace of a request that matches otherwise does not exist.
-    pub(super) fn matches(&self, state: State<'_>, request: &Request<'_>) -> Result<Option<Matched>, String> {
+    pub(super) fn matches(
+        &self,
+        state: State<'_>,
+        request: &Request<'_>,
+    ) -> Result<Option<ResourceMatch>, String> {
         let is_in_namespace = self.matches_namespace(state, request);
         if is_in_namespace == Ok(false) || !self.matches_object(request) {
             return Ok(None);
@@ -72,7 +76,7 @@ impl MatchResources {
             return Ok(None);
         }
         let matched = if self.rules.is_empty() {
-            Some(Matched(request.resource.clone()))
+            Some(ResourceMatch(request.resource.clone()))
         } else {
             self.find(&self.rules, state, request)
         };
@@ -113,10 +117,10 @@ impl MatchResources {
         self.objects.is_everything() || matches(request.object) || matches(request.old)
     }
 
-    fn find(&self, rules: &[Rule], state: State<'_>, request: &Request<'_>) -> Option<Matched> {
+    fn find(&self, rules: &[Rule], state: State<'_>, request: &Request<'_>) -> Option<ResourceMatch> {
         let matches = |resource: &Resource| rules.iter().any(|rule| rule.matches(resource, request));
         if matches(request.resource) {
-            return Some(Matched(request.resource.clone()));
+            return Some(ResourceMatch(request.resource.clone()));
         }
         if self.is_exact || rules.is_empty() {
             return None;
@@ -130,7 +134,7 @@ impl MatchResources {
         let others: Vec<&Arc<Resource>> = others.collect();
         rules.iter().find_map(|rule| {
             let other = others.iter().find(|other| rule.matches(other, request));
-            other.map(|other| Matched((*other).clone()))
+            other.map(|other| ResourceMatch((*other).clone()))
         })
     }
 }

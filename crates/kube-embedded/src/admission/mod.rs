@@ -26,7 +26,7 @@ pub(crate) use self::validate::check_policy;
 
 use self::evaluate::{Denial, Reason, Variables};
 use self::input::Inputs;
-use self::matching::Matched;
+use self::matching::ResourceMatch;
 use self::permissions::Permissions;
 use self::policy::{Action, Binding, Policy};
 use crate::api::Registry;
@@ -198,7 +198,7 @@ impl Check<'_> {
         &mut self,
         policy: &Policy,
         binding: &Binding,
-        matched: &Matched,
+        matched: &ResourceMatch,
         params: &[Json],
     ) -> Result<()> {
         if params.is_empty() {

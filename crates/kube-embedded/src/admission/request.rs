@@ -51,7 +51,7 @@ pub(crate) struct Request<'a> {
 }
 
 impl Request<'_> {
-    /// Returns whether no policy applies: policies could lock themselves in.
+    /// Returns whether no policy applies: a policy could block its own removal.
     pub(super) fn is_exempt(&self) -> bool {
         const EXEMPT: [&str; 4] = [
             "validatingadmissionpolicies",

@@ -35,7 +35,7 @@ fn store(spec: &Value, resource: &Resource) -> Stored {
 }
 
 #[test]
-fn an_object_remembers_the_schema_that_does_not_change_it() {
+fn objects_record_the_schema_that_does_not_change_them() {
     let text = json!({ "type": "string" });
     let first = resource("v1", &json!({ "a": text, "old": text }));
     let changing = resource(
@@ -62,7 +62,7 @@ fn an_object_remembers_the_schema_that_does_not_change_it() {
 }
 
 #[test]
-fn what_is_written_unpruned_is_stored_pruned_and_defaulted() {
+fn unpruned_objects_are_stored_pruned_and_defaulted() {
     let resource = resource(
         "v1",
         &json!({
@@ -80,7 +80,7 @@ fn what_is_written_unpruned_is_stored_pruned_and_defaulted() {
 }
 
 #[test]
-fn an_object_is_read_in_the_version_that_is_stored_now() {
+fn objects_are_read_in_the_current_storage_version() {
     let properties = json!({ "a": { "type": "string" } });
     let (before, after) = (resource("v1", &properties), resource("v2", &properties));
     let stored = store(&json!({ "a": "x" }), &before);

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use super::list::{self, Page};
 use super::options::ListOptions;
-use super::policies::{Checked, Origin, Warnings, check_policies, has_policies};
+use super::policies::{Origin, PolicyCheck, Warnings, check_policies, has_policies};
 use super::write::commit;
 use crate::admission::Operation;
 use crate::api::Resource;
@@ -222,7 +222,7 @@ fn check_deletion(
         return Ok(());
     }
     let old = convert::from_stored(current, resource);
-    let checked = Checked {
+    let check = PolicyCheck {
         operation: Operation::Delete,
         resource,
         subresource: None,
@@ -236,7 +236,7 @@ fn check_deletion(
         old: Some(&old),
         dry_run: options.dry_run,
     };
-    check_policies(cluster, options.origin.as_ref(), &checked)
+    check_policies(cluster, options.origin.as_ref(), &check)
 }
 
 fn try_delete(

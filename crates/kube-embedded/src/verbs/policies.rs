@@ -43,7 +43,7 @@ pub(crate) struct Origin {
 }
 
 /// A write that policies may deny.
-pub(super) struct Checked<'a> {
+pub(super) struct PolicyCheck<'a> {
     pub(super) operation: Operation,
     pub(super) resource: &'a Arc<Resource>,
     pub(super) subresource: Option<&'a str>,
@@ -54,15 +54,15 @@ pub(super) struct Checked<'a> {
     pub(super) dry_run: bool,
 }
 
-impl<'a> Checked<'a> {
+impl<'a> PolicyCheck<'a> {
     /// Creates the check of an object that is to be created at a path, such as an eviction.
     pub(super) fn create(
         path: &'a ObjectPath,
         name: &'a str,
         object: &'a Value,
         dry_run: bool,
-    ) -> Checked<'a> {
-        Checked {
+    ) -> PolicyCheck<'a> {
+        PolicyCheck {
             operation: Operation::Create,
             resource: &path.resource,
             subresource: path.subresource.as_deref(),
@@ -98,7 +98,7 @@ pub(super) fn sent_options(query: &Query) -> Value {
 pub(super) fn check_policies(
     cluster: &Cluster,
     origin: Option<&Origin>,
-    checked: &Checked<'_>,
+    check: &PolicyCheck<'_>,
 ) -> Result<()> {
     let Some(origin) = origin else { return Ok(()) };
     let Some(policies) = cluster.admission.policies(&cluster.store) else {
@@ -110,22 +110,22 @@ pub(super) fn check_policies(
         registry: &registry,
         access: &cluster.access,
     };
-    let resource = checked.resource;
-    let namespace = match checked.namespace {
-        None if resource.is("", "Namespace") => checked.name,
+    let resource = check.resource;
+    let namespace = match check.namespace {
+        None if resource.is("", "Namespace") => check.name,
         namespace => namespace.unwrap_or_default(),
     };
-    let options = options(checked.operation, &origin.options);
+    let options = options(check.operation, &origin.options);
     let request = Request {
-        operation: checked.operation,
+        operation: check.operation,
         resource,
-        subresource: checked.subresource.unwrap_or_default(),
+        subresource: check.subresource.unwrap_or_default(),
         namespace,
-        name: checked.name,
-        object: checked.object,
-        old: checked.old,
+        name: check.name,
+        object: check.object,
+        old: check.old,
         options: &options,
-        dry_run: checked.dry_run,
+        dry_run: check.dry_run,
         user: origin.user.as_deref().unwrap_or_else(|| cluster.access.admin()),
     };
     let (warnings, result) = policies.check(state, &request);
@@ -154,7 +154,7 @@ pub(super) fn check_change(
     if options.origin.is_none() || !has_policies(cluster) {
         return Ok(());
     }
-    let checked = |old, new| Checked {
+    let check = |old, new| PolicyCheck {
         operation: Operation::Update,
         resource: &path.resource,
         subresource: path.subresource.as_deref(),
@@ -166,13 +166,13 @@ pub(super) fn check_change(
     };
     let origin = options.origin.as_ref();
     if path.subresource.as_deref() != Some("scale") {
-        return check_policies(cluster, origin, &checked(old, new));
+        return check_policies(cluster, origin, &check(old, new));
     }
     let (old, new) = (
         scale_for_update(&path.resource, old)?,
         scale_for_update(&path.resource, new)?,
     );
-    check_policies(cluster, origin, &checked(&old, &new))
+    check_policies(cluster, origin, &check(&old, &new))
 }
 
 /// Returns options with the kind that policies see. Patches have those of an update or a create.
@@ -201,7 +201,7 @@ pub(crate) fn check_connection(
     warnings: &Warnings,
 ) -> Result<()> {
     let part = path.subresource.as_deref().unwrap_or_default();
-    // A log is read.
+    // Reading a log is not a connection.
     let Some(kind) = path.resource.subresource(part).filter(|_| part != "log") else {
         return Ok(());
     };
@@ -214,11 +214,11 @@ pub(crate) fn check_connection(
     object["kind"] = kind.kind.as_str().into();
     object["apiVersion"] = "v1".into();
     let name = path.name.as_deref().unwrap_or_default();
-    let checked = Checked {
+    let check = PolicyCheck {
         operation: Operation::Connect,
-        ..Checked::create(path, name, &object, false)
+        ..PolicyCheck::create(path, name, &object, false)
     };
-    check_policies(cluster, Some(&origin), &checked)
+    check_policies(cluster, Some(&origin), &check)
 }
 
 /// Returns the options of a connection, such as `PodExecOptions`.

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use super::delete::{DeleteOptions, delete};
 use super::list::find;
 use super::patch::{PatchKind, patched, unreadable};
-use super::policies::{Checked, check_policies};
+use super::policies::{PolicyCheck, check_policies};
 use super::review::review;
 use super::token::request_token;
 use super::view::View;
@@ -64,8 +64,8 @@ pub(crate) fn special_write(
         }
         ("pods", Some("eviction")) => {
             let deletion = DeleteOptions::parse(query, &body.object["deleteOptions"])?;
-            let checked = Checked::create(path, name, &body.object, options.dry_run);
-            check_policies(cluster, options.origin.as_ref(), &checked)?;
+            let check = PolicyCheck::create(path, name, &body.object, options.dry_run);
+            check_policies(cluster, options.origin.as_ref(), &check)?;
             spend_budget(cluster, path, options)?;
             delete(cluster, path, &deletion)?;
             created(&success())
@@ -171,8 +171,8 @@ fn bind(
         let error = crate::status::FieldError::required("target.name", "");
         return Err(Status::invalid("", "Binding", pod, &[error]));
     }
-    let checked = Checked::create(path, pod, &body.object, options.dry_run);
-    check_policies(cluster, options.origin.as_ref(), &checked)?;
+    let check = PolicyCheck::create(path, pod, &body.object, options.dry_run);
+    check_policies(cluster, options.origin.as_ref(), &check)?;
     let registry = cluster.registry();
     let resource = registry.find("", "v1", "pods").ok_or_else(Status::no_such_path)?;
     let pod_path = ObjectPath {

@@ -4,7 +4,7 @@ use jiff::Timestamp;
 use serde_json::{Value, json};
 
 use super::list::find;
-use super::policies::{Checked, check_policies};
+use super::policies::{PolicyCheck, check_policies};
 use super::write::{Body, WriteOptions};
 use crate::auth::{BoundObject, ISSUER, TokenSpec};
 use crate::cluster::Cluster;
@@ -36,8 +36,8 @@ pub(super) fn request_token(
         return Err(invalid(name, FieldError::invalid("metadata.name", given, detail)));
     }
     let seconds = lifetime(given, spec)?;
-    let checked = Checked::create(path, name, &body.object, options.dry_run);
-    check_policies(cluster, options.origin.as_ref(), &checked)?;
+    let check = PolicyCheck::create(path, name, &body.object, options.dry_run);
+    check_policies(cluster, options.origin.as_ref(), &check)?;
     let namespace = account.key.namespace().unwrap_or_default();
     let bound = match &spec["boundObjectRef"] {
         Value::Object(_) => Some(bound_object(cluster, namespace, &spec["boundObjectRef"])?),

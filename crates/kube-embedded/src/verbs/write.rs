@@ -6,7 +6,7 @@ use jiff::Timestamp;
 use serde_json::{Value, json};
 
 use super::list::find;
-use super::policies::{Checked, Origin, Warnings, check_change, check_policies, sent_options};
+use super::policies::{Origin, PolicyCheck, Warnings, check_change, check_policies, sent_options};
 use crate::admission::Operation;
 use crate::api::Resource;
 use crate::auth::{RBAC_GROUP, RoleWrite, User, aggregated_rules, check_escalation};
@@ -179,7 +179,7 @@ pub(crate) fn create_object(
         object["status"] = crd::initial_status(&object);
     }
     let key = key_of(resource, &object);
-    let checked = Checked {
+    let check = PolicyCheck {
         operation: Operation::Create,
         resource,
         subresource: None,
@@ -189,7 +189,7 @@ pub(crate) fn create_object(
         old: None,
         dry_run: options.dry_run,
     };
-    check_policies(cluster, options.origin.as_ref(), &checked)?;
+    check_policies(cluster, options.origin.as_ref(), &check)?;
     if let Some(there) = cluster.store.get(&resource.collection, &key) {
         return Err(exists(resource, &key, generated, there.deleting));
     }

@@ -76,21 +76,29 @@ pub(crate) fn blocks(text: &str) -> Vec<String> {
 
 /// Returns all Markdown files of the repository.
 pub(crate) fn all() -> Vec<PathBuf> {
+    files(&["md"])
+}
+
+/// Returns all files of the repository with one of these extensions.
+pub(crate) fn files(extensions: &[&str]) -> Vec<PathBuf> {
     let mut files = Vec::new();
-    gather(&root(), &mut files);
+    gather(&root(), extensions, &mut files);
     files.sort();
     files
 }
 
-fn gather(folder: &Path, files: &mut Vec<PathBuf>) {
+fn gather(folder: &Path, extensions: &[&str], files: &mut Vec<PathBuf>) {
     for entry in fs::read_dir(folder).expect("a folder of the repository") {
         let path = entry.expect("an entry").path();
         let name = path.file_name().unwrap_or_default().to_string_lossy();
         if path.is_dir() {
             if !name.starts_with('.') && name != "target" {
-                gather(&path, files);
+                gather(&path, extensions, files);
             }
-        } else if path.extension().is_some_and(|extension| extension == "md") {
+        } else if path
+            .extension()
+            .is_some_and(|own| extensions.iter().any(|extension| own == *extension))
+        {
             files.push(path);
         }
     }

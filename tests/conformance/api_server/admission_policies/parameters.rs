@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use super::{Fixture, LEASES, MAPS, maps};
 
-/// A lease as the parameter of a policy fences the writes of those who do not hold it.
+/// With a lease as the parameter of a policy, only its holder can write.
 #[tokio::test]
 async fn lease_as_a_parameter_fences_writes() {
     let test = Fixture::new().await;
@@ -55,7 +55,7 @@ async fn lease_as_a_parameter_fences_writes() {
     let taken = json!({ "metadata": by("b"), "data": { "k": "3" } });
     assert_eq!(raw.patch(&path, "merge", &taken).await.code, 200);
 
-    // Without the lease, nobody writes. Deletions are not fenced.
+    // Without the lease, all writes are denied. Deletions are not fenced.
     assert_eq!(raw.delete(&lease, &Value::Null).await.code, 200);
     test.wait_for("the deletion of the lease", || async {
         raw.patch(&format!("{path}?dryRun=All"), "merge", &change("4"))

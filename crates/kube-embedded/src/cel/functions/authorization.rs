@@ -82,11 +82,11 @@ pub(crate) trait Authorizer: fmt::Debug + Send + Sync {
     fn decide(&self, verb: &str, check: &PermissionCheck) -> PermissionDecision;
 }
 
-/// An action that a user may be allowed to perform.
+/// A permission that an expression checks.
 #[derive(Debug, Clone)]
 pub(crate) struct PermissionCheck {
     pub(crate) authorizer: Arc<dyn Authorizer>,
-    /// Namespace and name of the service account that is asked about instead of the user.
+    /// Namespace and name of the service account that is checked instead of the user.
     pub(crate) account: Option<(String, String)>,
     pub(crate) target: CheckTarget,
     pub(crate) group: String,
@@ -97,7 +97,7 @@ pub(crate) struct PermissionCheck {
     pub(crate) name: String,
 }
 
-/// What is known of a [`PermissionCheck`] so far.
+/// What a [`PermissionCheck`] is about so far.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum CheckTarget {
     Nothing,
@@ -117,7 +117,7 @@ impl CheckTarget {
     }
 }
 
-/// Whether something is allowed.
+/// The decision about a permission.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct PermissionDecision {
     pub(crate) is_allowed: bool,

@@ -93,7 +93,7 @@ impl Machine {
         contradiction: Contradiction,
     ) -> Decision<O> {
         if ends_initial_events {
-            return self.stream_complete(now, streaming, version, contradiction);
+            return self.stream_complete(now, &streaming, version, contradiction);
         }
         streaming.last_event = Some(now);
         self.read_stream(streaming)
@@ -102,7 +102,7 @@ impl Machine {
     fn stream_complete<O>(
         &mut self,
         now: Instant,
-        streaming: StreamPhase,
+        streaming: &StreamPhase,
         version: ResourceVersion,
         contradiction: Contradiction,
     ) -> Decision<O> {
@@ -111,7 +111,7 @@ impl Machine {
             requested,
             timeout,
             ..
-        } = streaming;
+        } = *streaming;
         match self.accept(now, &version, most_recent, contradiction) {
             Ok(()) => {
                 self.failed_streams = 0;
