@@ -128,15 +128,6 @@ impl<B: Backlog> Mailbox<B> {
         drop(cleared);
     }
 
-    /// Removes the handler if its task ended before the mailbox did, because user code panicked outside of a
-    /// call. Nothing would deliver further events.
-    pub(super) fn task_ended(&self) {
-        let is_open = self.state.lock().phase == MailboxPhase::Open;
-        if is_open {
-            self.remove();
-        }
-    }
-
     /// Takes the next event.
     ///
     /// The caller handles the event on the same thread without waiting, so a call cannot start after

@@ -66,17 +66,11 @@ where
 }
 
 /// A handler and its listener.
-struct Caller<K: Kind, H> {
+struct Caller<K, H> {
     listener: Arc<Listener<K>>,
     handler: H,
     /// End of the last call, reused as the start of the next one because reading the clock is slow.
     last_end: Option<Instant>,
-}
-
-impl<K: Kind, H> Drop for Caller<K, H> {
-    fn drop(&mut self) {
-        self.listener.mailbox().task_ended();
-    }
 }
 
 impl<K: Kind, H: Send> Caller<K, H> {

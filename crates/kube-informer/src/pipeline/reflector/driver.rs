@@ -314,11 +314,15 @@ impl<K: Kind, C: Context<K>> Driver<K, C> {
                 initial_events_end,
             } => {
                 self.observe(Activity::Progressed);
-                let ends_list = initial_events_end && session.operation == Operation::StreamingList;
+                let contradiction = if initial_events_end {
+                    session.list.finish()
+                } else {
+                    None
+                };
                 return Ok(Input::Bookmark {
                     version,
                     ends_initial_events: initial_events_end,
-                    contradiction: if ends_list { session.list.finish() } else { None },
+                    contradiction,
                 });
             }
             WatchEvent::Failure(status) => return Err(Error::status(status)),
