@@ -11,9 +11,9 @@
 //! [dependencies]
 //! kube-informer = "0.1"
 //! k8s-openapi = { version = "0.29", features = ["v1_36"] } # the Kubernetes version is your choice
-//! tokio = { version = "1", features = ["macros", "rt-multi-thread", "signal"] }
+//! tokio = { version = "1", features = ["macros", "rt-multi-thread", "signal", "time"] }
 //! tracing-subscriber = "0.3" # errors of informers and workers are logged through `tracing`
-//! # Only to write objects, or for custom resources: the same version as here.
+//! # Add kube only to write objects or to define custom resources. kube-informer 0.1 needs kube 5.
 //! kube = { version = "5", default-features = false, features = ["client", "derive", "rustls-tls"] }
 //! ```
 //!
@@ -53,10 +53,15 @@
 //! }
 //! ```
 //!
-//! An index has values of type `String` unless the function returns others, as in `Index<Pod, u16>` with `by_port.get(&443)`. A value
-//! that is returned twice for one object counts once. [`Object<K>`](Object) dereferences to `K`. A [`Key`] has
-//! `namespace() -> Option<&str>` and `name() -> &str`, and can be compared, sorted, hashed and printed. Lists are not sorted. Two reads
-//! may see different states; [`SharedInformer::snapshot`] returns one state of objects and indexes.
+//! The function of an index is a closure or an `fn`, which tests can share. Its values are of type `String` unless it returns others,
+//! as in `Index<Pod, u16>` with `by_port.get(&443)` or `Index<Pod, Key>`; any type that can be hashed, compared and printed will do.
+//! An object is in a result once, even if the function returned the value twice. Results are in no particular order.
+//!
+//! [`Object<K>`](Object) dereferences to `K`, which cannot be changed: the cache and all readers share it. `(**pod).clone()` copies the
+//! pod to change and write it. Clones of an `Object`, [`Lister`], [`Index`] or [`SharedInformer`] are cheap and share one state. A
+//! [`Key`] has `namespace() -> Option<&str>` and `name() -> &str`, and can be compared, sorted, hashed and printed. For a
+//! cluster-scoped kind, `nodes.lister().get("node-1")` and `Key::cluster("node-1")` need no namespace, and the namespace of a factory
+//! has no effect. Two reads may see different states; [`SharedInformer::snapshot`] returns one state of objects and indexes.
 //!
 //! # A handler of changes
 //!
@@ -75,10 +80,13 @@
 //! }
 //! ```
 //!
-//! Closures are called one at a time and may block. A closure of an [`Event`] is a handler, too, and so is any [`EventHandler`];
+//! Closures are called one at a time and may block: only this handler waits, and its pending changes of one object are merged. A
+//! closure `|event: Event<Pod>| …` is a handler, too, and so is any [`EventHandler`];
 //! [`SharedInformer::add_async_handler`] and [`SharedInformer::events`] are for async code. Handlers and indexes can be added
-//! before and after the start: a new handler receives every object once, as an initial add, then every change. Dropping the
-//! [`Registration`] does not remove the handler; [`Registration::remove`] does.
+//! before and after the start: a new handler receives every object once, as an initial add, then every change. Call
+//! [`SharedInformerFactory::start`] again for informers that were requested after it. Dropping the [`Registration`] does not remove
+//! the handler; [`Registration::remove`] does. Handlers are not called again without a change, unless they ask for it with
+//! [`HandlerOptions::resync`].
 //!
 //! # A handler with a work queue
 //!
@@ -120,32 +128,39 @@
 //!     let registration = deployments.add_handler(enqueue_keys(&queue))?;
 //!     // A change of a replica set adds the key of the deployment that controls it.
 //!     factory.informer::<ReplicaSet>().add_handler(enqueue_controllers::<Deployment, ReplicaSet>(&queue))?;
-//!     // A change of a config map adds every deployment of its namespace. The function returns any number of keys, and is
-//!     // called for the old and the new state of an update, and for the last state of a deleted object. Listers can be
-//!     // created before the start; what they do not find yet is added by `enqueue_keys` later.
+//!     // A change of a config map adds every deployment of its namespace. The function returns any number of keys: an
+//!     // `Option`, a `Vec` or any other iterator. It is called for the old and the new state of an update.
+//!     // The lister may still be empty at first, because `enqueue_keys` adds every deployment anyway.
 //!     let lister: Lister<Deployment> = deployments.lister();
 //!     factory.informer::<ConfigMap>().add_handler(enqueue_mapped(&queue, move |map: &Object<ConfigMap>| {
 //!         let neighbours = lister.namespace(map.key().namespace().unwrap_or_default()).list(&Selector::everything());
 //!         neighbours.iter().map(|deployment| deployment.key().clone()).collect::<Vec<Key>>()
 //!     }))?;
 //!     factory.start();
-//!     // Wait for the caches that `reconcile` reads, then for the handler: the queue contains the key of every deployment.
-//!     factory.wait_for_sync(Duration::from_secs(30)).await?;
-//!     registration.wait_for_sync(Duration::from_secs(30)).await?;
-//!
-//!     let lister = deployments.lister();
-//!     // Returns after cancellation, when queued and running keys are processed or the grace period of 30 s has ended.
-//!     workers(queue, 4, move |task: Task<Key>| reconcile(task.into_item(), lister.clone())).run(stop).await;
+//!     let synced = stop.run_until_cancelled(async {
+//!         // The caches that `reconcile` reads are filled.
+//!         factory.wait_for_sync(Duration::from_secs(30)).await?;
+//!         // The queue contains the key of every deployment. Only needed if the first run must know all of them.
+//!         registration.wait_for_sync(Duration::from_secs(30)).await
+//!     });
+//!     if let Some(synced) = synced.await {
+//!         synced?; // names the kinds that did not sync, and why, for example a missing permission to list them
+//!         let lister = deployments.lister();
+//!         workers(queue, 4, move |task: Task<Key>| reconcile(task.into_item(), lister.clone())).run(stop).await;
+//!     }
 //!     factory.shutdown().await;
 //!     Ok(())
 //! }
 //! ```
 //!
-//! The function may return any error that converts into `Box<dyn std::error::Error + Send + Sync>`, for example
-//! `Err("no spec".into())` with this box as the error type. Failures and panics are logged, and retried
-//! after 5 ms, doubling up to 1000 s. Other outcomes are `Requeue` and `GiveUp`. The queue and the workers are those of the crate
-//! [`kube-workqueue`](kube_workqueue). The [`prelude`] contains everything that these programs use of both crates, tokio-util's
-//! `CancellationToken` included.
+//! After cancellation, the workers process the queued and running keys, for 30 s at most (`Workers::grace`). Keys that wait for a
+//! retry are returned and not processed.
+//!
+//! The error type is any that converts into `Box<dyn std::error::Error + Send + Sync>`, or this box: then `Err("no spec".into())`
+//! works. Failures and panics are logged, and retried after 5 ms, doubling up to 1000 s. `Done` and `RequeueAfter` forget earlier
+//! failures, `Requeue` retries with backoff as after an error, and `GiveUp(reason)` logs the reason and does not retry. The queue and
+//! the workers are those of the crate [`kube-workqueue`](kube_workqueue). The [`prelude`] contains everything that these programs use
+//! of both crates, tokio-util's `CancellationToken` included.
 //!
 //! # A unit test of a reconcile function
 //!
@@ -154,11 +169,20 @@
 //! ```
 //! use k8s_openapi::api::core::v1::ConfigMap;
 //! use kube_informer::prelude::*;
+//! use std::time::Duration;
 //!
-//! fn desired_replicas(settings: &Lister<ConfigMap>, key: &Key) -> i32 {
-//!     let setting = settings.get_key(key).ok();
-//!     let data = setting.and_then(|setting| setting.data.as_ref()?.get("replicas").cloned());
-//!     data.and_then(|text| text.parse().ok()).unwrap_or(1)
+//! const MINUTE: Duration = Duration::from_secs(60);
+//!
+//! fn reconcile(key: &Key, settings: &Lister<ConfigMap>) -> Result<Outcome, kube_informer::Error> {
+//!     let setting = match settings.get_key(key) {
+//!         Ok(setting) => setting,
+//!         Err(error) if error.is_not_found() => return Ok(Outcome::Done),
+//!         Err(error) => return Err(error),
+//!     };
+//!     Ok(match setting.data.as_ref().and_then(|data| data.get("replicas")) {
+//!         Some(_replicas) => Outcome::RequeueAfter(MINUTE), // write the deployment here, and check it again later
+//!         None => Outcome::GiveUp("no replicas".to_owned()),
+//!     })
 //! }
 //!
 //! fn setting(name: &str, replicas: &str) -> ConfigMap {
@@ -169,16 +193,16 @@
 //!     object
 //! }
 //!
-//! let cache = Cache::from_objects([setting("web", "3")])?;
+//! let cache = Cache::from_objects([setting("web", "3")])?; // fails if an object has no name
 //! let by_replicas: Index<ConfigMap> = cache.index("replicas", |map: &ConfigMap| map.data.as_ref()?.get("replicas").cloned())?;
 //! let settings: Lister<ConfigMap> = cache.lister();
-//! assert_eq!(desired_replicas(&settings, &Key::namespaced("shop", "web")), 3);
-//! assert_eq!(desired_replicas(&settings, &Key::namespaced("shop", "cart")), 1);
+//! assert_eq!(reconcile(&Key::namespaced("shop", "web"), &settings)?, Outcome::RequeueAfter(MINUTE));
+//! assert_eq!(reconcile(&Key::namespaced("shop", "cart"), &settings)?, Outcome::Done);
 //!
 //! // Listers and indexes of the cache see every later change.
 //! cache.insert(setting("cart", "2"))?; // adds the object, or replaces the one with the same key whatever its version
 //! cache.remove(&Key::namespaced("shop", "web"));
-//! assert_eq!(desired_replicas(&settings, &Key::namespaced("shop", "cart")), 2);
+//! assert_eq!(reconcile(&Key::namespaced("shop", "cart"), &settings)?, Outcome::RequeueAfter(MINUTE));
 //! assert_eq!(by_replicas.get("3").len(), 0);
 //! # Ok::<(), kube_informer::Error>(())
 //! ```
